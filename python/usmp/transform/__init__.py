@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 
-# It hides the module of that name, which `from` still finds.
+# The function hides the module of the same name, which `from` imports still find.
 def convert_pool_allocations_to_offsets(
     pool_allocations: Mapping[tirx.AllocBuffer, PoolAllocation],
     emit_tvmscript_printable: bool = False,
@@ -58,6 +58,6 @@ def convert_pool_allocations_to_offsets(
     Parameters
     ----------
     pool_allocations, emit_tvmscript_printable
-        those of the pass.
+        parameters of the pass.
     """
     return ConvertPoolAllocationsToOffsets(pool_allocations, emit_tvmscript_printable)

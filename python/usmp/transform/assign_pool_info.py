@@ -1,4 +1,4 @@
-"""AssignPoolInfo: which pools may hold each allocation."""
+"""AssignPoolInfo: annotate allocations with the pools that may hold them."""
 
 from __future__ import annotations
 
@@ -15,27 +15,24 @@ class AssignPoolInfo(ModulePass):
     """Annotate each global AllocBuffer with the pools that may hold it.
 
     The pools are the module's `workspace_memory_pools`, and its `constant_memory_pools` for
-    constants, in the user's order, which is the order of preference. A pool is a candidate if it
-    lists the target of the PrimFunc that allocates and of every PrimFunc that accesses the buffer,
-    with "rw" where it may write (see `function_targets`). Without
-    pools of a kind there is one internal pool of that kind without limit: `global_workspace` or
-    `global_const_workspace`. An AllocBuffer that has candidate pools already keeps them, so a
-    schedule may exclude pools. RFC 0009, "Overview".
+    constants, in the user's order of preference. A pool is a candidate if it lists the target of
+    the PrimFunc that allocates and of every PrimFunc that accesses the buffer, with "rw" for writes
+    (see `function_targets`). If the module lists no pools of a kind, it gets one internal pool of
+    that kind without a limit: `global_workspace` or `global_const_workspace`. An AllocBuffer keeps
+    its candidate pools, so a schedule may exclude pools. TVM's RFC 0009, "Overview".
 
-    If the module has the attribute `state_memory_pool`, that pool is the only candidate of states,
-    and none of any other buffer. The attribute `state_layout` pins states to their places
-    (RFC 0013).
+    The pool of the attribute `state_memory_pool` is the only candidate of states, and no candidate
+    of other buffers. The attribute `state_layout` pins states (rfcs/0013-state-layout.md).
 
-    A pool with `io` "only" is no candidate of what is neither an input nor an output; inputs and
-    outputs prefer it to all others. One with "no" is none of inputs and outputs. The pool of the
-    attribute `io_memory_pool` is the only candidate of inputs and outputs.
+    A pool with `io` "only" is a candidate of inputs and outputs only, which prefer it to all
+    others. A pool with "no" is no candidate of theirs. The pool of the attribute `io_memory_pool`
+    is their only candidate.
 
     Raises
     ------
     ValueError
-        a PrimFunc with allocations has no `target`; no pool, or a candidate pool that is
-        there already, may be accessed by all targets that need it; pools that contradict each
-        other in what they say about inputs and outputs.
+        a PrimFunc with allocations has no `target`; no pool permits the accesses of all targets, or
+        an earlier candidate pool does not; pools contradict each other about inputs and outputs.
     """
 
     uses = (PLANNING,)

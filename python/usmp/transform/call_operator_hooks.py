@@ -1,4 +1,4 @@
-"""CallOperatorHooks: what is to happen around each operator is left to the application."""
+"""CallOperatorHooks: let the application run code before and after each operator."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from usmp.tir.nodes import sequence
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.CallOperatorHooks")
 class CallOperatorHooks(ModulePass):
-    """Call a function of the application before and one after each operator.
+    """Call one function of the application before each operator, and another one after it.
 
-    They are `<prefix>_operator_begin` and `<prefix>_operator_end`, and get the index of the
-    operator: operators are numbered as the entries run them, one entry after the other. Code
-    generators define both as functions that do nothing, weakly where the compiler can. The
+    They are `<prefix>_operator_begin` and `<prefix>_operator_end`. Their argument is the index of
+    the operator, in the order in which entries run operators, one entry after the other. Code
+    generators define both as weak functions that do nothing, if the compiler supports it. The
     attribute `operator_hooks` of the module has their names.
 
     Parameters
     ----------
     symbol_prefix
-        of the C functions.
+        prefix of the names of the C functions.
 
     Raises
     ------
     ValueError
-        a PrimFunc has the name of one of them.
+        a PrimFunc has the name of a hook.
     """
 
     reads = (ENTRIES_ATTR, EXTERN_KERNELS_ATTR)

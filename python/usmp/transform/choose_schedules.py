@@ -1,4 +1,4 @@
-"""ChooseSchedules: operators take the fastest of their schedules that memory allows."""
+"""ChooseSchedules: take the fastest schedules of operators that memory allows."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ from usmp.planning.session import planning_session
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.ChooseSchedules")
 class ChooseSchedules(ModulePass):
-    """Give each PrimFunc with faster schedules the fastest one within what memory may be taken.
+    """Replace each PrimFunc by the fastest of its schedules that memory allows.
 
-    Kernels compute several pixels at once; the more, the fewer bytes of their input their output
-    may lie over. `tir.usmp.optimize` in the PassContext says which peaks are within it: `ram`,
-    those of the smallest tiles; `balanced`, 5 % above them; `speed`, all that fit the pools.
-    Choices are planned as the planner will (see `usmp.planning.search`). Functions without
-    faster schedules, which `usmp.SelectKernels` leaves in the attribute `faster_schedules`, stay as
-    they are. The attribute `usmp.search` of the module says what each goal takes; an
-    algorithm of the user's, or pools that are chosen by what accesses cost, plan for one goal only.
+    Kernels compute tiles of several pixels; the larger a tile, the fewer bytes of its input the
+    output may overlap. `tir.usmp.optimize` in the PassContext limits the peaks: `ram`, to those of
+    the smallest tiles; `balanced`, to 5 % above them; `speed`, to the pools. Choices are planned as
+    the planner will (see `usmp.planning.search`). `usmp.SelectKernels` leaves faster schedules in
+    the attribute `faster_schedules`; functions without it stay as they are. The attribute
+    `usmp.search` of the module has the bytes of each goal; a custom algorithm, or placement by
+    access cost, plans one goal only.
 
     Raises
     ------
     ValueError
-        a module that is planned already or has no entry, or one that the planner refuses; options
-        that it refuses.
+        the module has a plan already or no entry, or the planner refuses the module or the options.
     """
 
     reads, writes, uses = TileStage.reads, TileStage.writes, (SEARCHING,)

@@ -1,4 +1,4 @@
-"""Offsets that are computed from symbolic sizes: who computes them, and who takes them."""
+"""Offsets that are computed from symbolic sizes: their computation, and their parameters."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class OffsetsOfFunction:
     Parameters
     ----------
     binds
-        what computes the variables, in the main function.
+        statements that compute the variables, in the main function.
     parameters
-        the variables that it takes, elsewhere.
+        variables that are parameters, in other PrimFuncs.
     variables
-        what it has for the variables of the plan.
+        the PrimFunc's variable for each variable of the plan.
     places
-        of its allocations: constants, or variables of the plan.
+        offset of each allocation: a constant, or a variable of the plan.
     wanted
-        by PrimFunc, the variables of the plan that it takes.
+        by PrimFunc, the variables of the plan that it takes as parameters.
     """
 
     binds: Sequence[tirx.Bind] = ()
@@ -43,14 +43,14 @@ class OffsetsOfFunction:
     wanted: Mapping[str, list[Var]] = field(default_factory=dict)
 
     def offset(self, stmt: tirx.AllocBuffer, planned: int) -> tirx.Expr | int:
-        """Of an allocation whose offset at the largest sizes is given."""
+        """Return the offset of an allocation; `planned` is its offset at the largest sizes."""
         place = self.places.get(stmt)
         if place is None:
             return planned
         return self.variables[place] if isinstance(place, Var) else place
 
     def passed_to(self, callee: str) -> list[Var]:
-        """What a call passes beside the arguments that it has."""
+        """Return the arguments that a call of `callee` passes in addition to its own."""
         return [self.variables[variable] for variable in self.wanted.get(callee, ())]
 
 
@@ -60,9 +60,9 @@ class ComputedOffsets:
     Parameters
     ----------
     graph
-        the PrimFuncs.
+        call graph of the PrimFuncs.
     expressions
-        the offsets; None if all are constants.
+        offsets as expressions; None if all are constants.
     """
 
     def __init__(self, graph: CallGraph, expressions: OffsetExpressions | None) -> None:
@@ -70,7 +70,7 @@ class ComputedOffsets:
         self._expressions = expressions
 
     def of(self, name: str) -> OffsetsOfFunction:
-        """The offsets in a PrimFunc."""
+        """Return the offsets in a PrimFunc."""
         if self._expressions is None:
             return OffsetsOfFunction()
         places = self._expressions.offsets
@@ -82,11 +82,11 @@ class ComputedOffsets:
         return OffsetsOfFunction((), list(variables.values()), variables, places, self._wanted)
 
     def most_bytes(self, pool: str) -> int | None:
-        """The most bytes that a workspace pool needs; None if the plan says it."""
+        """Return the most bytes that a workspace pool needs; None if offsets are constants."""
         return None if self._expressions is None else self._expressions.most_bytes.get(pool)
 
     def with_size_functions(self, mod: IRModule) -> IRModule:
-        """The module with the functions that say what workspace pools need."""
+        """Return the module with the functions that return the sizes of workspace pools."""
         if self._expressions is None:
             return mod
         names = {}
@@ -100,7 +100,7 @@ class ComputedOffsets:
 
     @cached_property
     def _wanted(self) -> dict[str, list[Var]]:
-        """The variables that each PrimFunc takes, for itself or for those that it calls."""
+        """The variables that each PrimFunc takes, for itself or for its callees."""
         assert self._expressions is not None
         variables = [variable for variable, _ in self._expressions.variables]
         wanted: dict[str, list[Var]] = {}
@@ -121,15 +121,15 @@ def _alike(variable: Var) -> Var:
 def _computed(
     expressions: OffsetExpressions, sizes: Mapping[str, Var]
 ) -> tuple[dict[Var, Var], list[tirx.Bind]]:
-    """What computes the variables in a function that has these sizes."""
+    """Return the variables of a function with these sizes, and the statements that compute them."""
     replaced = {variable: sizes[name] for name, variable in expressions.parameters.items()}
-    made: dict[Var, Var] = {}
+    computed: dict[Var, Var] = {}
     statements: list[tirx.Bind] = []
     for variable, value in expressions.variables:
         value = tvm_ffi.structural_map(value, (Var, lambda var: replaced.get(var, var)))
-        made[variable] = replaced[variable] = _alike(variable)
-        statements.append(tirx.Bind(made[variable], value))
-    return made, statements
+        computed[variable] = replaced[variable] = _alike(variable)
+        statements.append(tirx.Bind(computed[variable], value))
+    return computed, statements
 
 
 def _size_function(expressions: OffsetExpressions, peak: tirx.Expr) -> tirx.PrimFunc:

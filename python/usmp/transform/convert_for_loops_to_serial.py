@@ -1,4 +1,4 @@
-"""ConvertForLoopsToSerial: one iteration after the other."""
+"""ConvertForLoopsToSerial: run iterations one after the other."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _CONVERTED = (tirx.ForKind.PARALLEL, tirx.ForKind.VECTORIZED, tirx.ForKind.UNROL
 class ConvertForLoopsToSerial(ModulePass):
     """Make parallel, vectorized and unrolled loops serial, for targets that run them so anyway.
 
-    What they allocate can then be planned, since one iteration after the other may use it. As TVM's
-    `tir.transform.ConvertForLoopsToSerial`, which did so for parallel loops.
+    Their allocations can then be planned, because iterations reuse them one after the other. TVM's
+    `tir.transform.ConvertForLoopsToSerial` did so for parallel loops.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:

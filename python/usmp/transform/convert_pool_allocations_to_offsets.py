@@ -1,4 +1,4 @@
-"""ConvertPoolAllocationsToOffsets: the plan becomes code."""
+"""ConvertPoolAllocationsToOffsets: rewrite allocations into views of pools, by a plan."""
 
 from __future__ import annotations
 
@@ -47,29 +47,28 @@ from usmp.transform.computed_offsets import ComputedOffsets
 class ConvertPoolAllocationsToOffsets(ModulePass):
     """Rewrite each planned AllocBuffer into a view of a pool parameter at its offset.
 
-    Every PrimFunc gets a `uint8` pointer parameter for each pool that it or a PrimFunc that it
-    calls uses, after its own parameters and in the order of the pools' names; calls pass them on.
-    It loses `tirx.noalias`, which says that no two of its parameters share bytes.
-    The attribute `pool_args` lists them as `AllocatedPoolInfo`s, on each PrimFunc and, all of
-    them, on the module; `allocated_size` is the pool's peak in bytes, a multiple of the alignment
-    that the pool has; `alignment` is what the address of offset 0 must be a multiple of. Constant
-    pools carry their content as `ConstantInfo`s. Inputs and
-    outputs that were planned are listed in the module's `io_tensor_pool_allocations`; if it has
-    several entries, in that of the PrimFunc of each. RFC 0009, "Step 5".
+    Every PrimFunc gets a `uint8` pointer parameter for each pool that it or its callees use, after
+    its own parameters and sorted by the pools' names; calls pass these on. A PrimFunc loses
+    `tirx.noalias`, because its parameters may share bytes now.
+    The attribute `pool_args` of each PrimFunc lists its pools as `AllocatedPoolInfo`s; that of the
+    module lists all of them. `allocated_size` is the pool's peak in bytes, rounded up to its
+    alignment; `alignment` is the required alignment of the address of offset 0. Constant pools
+    carry their content as `ConstantInfo`s. The attribute `io_tensor_pool_allocations` lists planned
+    inputs and outputs. It is an attribute of the module, or with several entries of each entry's
+    PrimFunc. TVM's RFC 0009, "Step 5".
 
     Parameters
     ----------
     pool_allocations
-        for each AllocBuffer to place its pool and byte offset.
+        pool and byte offset of each AllocBuffer to place.
     offset_expressions
-        offsets that depend on symbolic sizes, in the place of those of workspace pools. Then
-        `__tvm_main__` computes them first, PrimFuncs that allocate take them as `int32`, and the
-        attribute `workspace_size_functions` of the module names, by pool, a PrimFunc that returns
-        the bytes that the pool needs at given sizes.
+        offsets in workspace pools that depend on symbolic sizes. With them, `__tvm_main__` first
+        computes them, PrimFuncs that allocate take them as `int32`, and the attribute
+        `workspace_size_functions` of the module names, by pool, a PrimFunc that returns the bytes
+        that the pool needs at given sizes.
     emit_tvmscript_printable
-        leave out all attributes but `global_symbol`, and the pools that
-        allocations without a place are annotated with, so that the text of the module can be
-        parsed again.
+        whether to leave out all attributes but `global_symbol`, and the candidate pools of
+        allocations without a place, so that the text of the module can be parsed again.
 
     Raises
     ------
@@ -160,7 +159,7 @@ class _Converter:
         return converted
 
     def _used_pools(self) -> dict[str, set[str]]:
-        """For each PrimFunc the names of the pools that it and those that it calls need."""
+        """Return the names of the pools that each PrimFunc and its callees use."""
         used = {name: self._own_pools(func) for name, func in self.functions.items()}
         pending = list(self.functions)
         while pending:
@@ -172,7 +171,7 @@ class _Converter:
         return used
 
     def _own_pools(self, func: tirx.PrimFunc) -> set[str]:
-        """The pools of the allocations in `func`."""
+        """Return the names of the pools of the allocations in `func`."""
         used: set[str] = set()
 
         def on_allocation(stmt: tirx.AllocBuffer) -> None:
@@ -213,13 +212,13 @@ class _Converter:
             return tirx.DeclBuffer(stmt.buffer, data=address, span=stmt.span)
 
         def pass_pools(call: Call) -> Call:
-            found = self.graph.calls.resolve(call)
-            if found is None:
+            emitted_call = self.graph.calls.resolve(call)
+            if emitted_call is None:
                 return call
-            pools = [pointers[pool] for pool in sorted(self.used[found.callee])]
+            pools = [pointers[pool] for pool in sorted(self.used[emitted_call.callee])]
             # A resource handle that is passed by name comes after all parameters.
-            end = found.first_argument + len(self.functions[found.callee].params)
-            passed = [*offsets.passed_to(found.callee), *pools]
+            end = emitted_call.first_argument + len(self.functions[emitted_call.callee].params)
+            passed = [*offsets.passed_to(emitted_call.callee), *pools]
             arguments = [*call.args[:end], *passed, *call.args[end:]]
             return Call(call.op, arguments, call.attrs, call.ty_args, call.span, call.ty)
 
@@ -234,14 +233,14 @@ class _Converter:
             func.ret_type,
             func.attrs,
         )
-        # Two buffers may share bytes now, at one time or at several; there is nothing to choose.
+        # Buffers may share bytes now, and no schedule remains to be chosen.
         planned = planned.without_attr("tirx.noalias")
         planned = ROW_SCHEDULE_ATTR.removed(FASTER_SCHEDULES_ATTR.removed(planned))
         return POOL_ARGS_ATTR.put(planned, pool_args)
 
     @cached_property
     def _placed(self) -> dict[str, list[tuple[tirx.AllocBuffer, int]]]:
-        """For each pool its allocations with their offsets, in the order of these."""
+        """Allocations of each pool with their offsets, sorted by offset."""
         placed: dict[str, list[tuple[tirx.AllocBuffer, int]]] = {}
         for stmt, allocation in self.plan.items():
             name = str(allocation.pool_info.pool_name)
@@ -249,7 +248,7 @@ class _Converter:
         return {name: sorted(places, key=itemgetter(1)) for name, places in placed.items()}
 
     def _peak(self, pool: PoolInfo) -> int:
-        """Highest end address in the pool, in bytes."""
+        """Return the highest end address in a pool, in bytes."""
         places = self._placed[pool.pool_name]
         most = self.computed.most_bytes(str(pool.pool_name))
         if most is None:
@@ -257,7 +256,7 @@ class _Converter:
         return rounded_up(most, line_bytes([pool]))
 
     def _size_bytes(self, stmt: tirx.AllocBuffer) -> int:
-        """The most bytes that an allocation takes."""
+        """Return the bytes of an allocation at the largest sizes."""
         size = self._largest[stmt] if stmt in self._largest else size_bytes(stmt.buffer)
         return rounded_up(size, line_bytes(annotated_pools(stmt, "")))
 
@@ -266,10 +265,10 @@ class _Converter:
         return largest_bytes_of(self.mod)
 
     def _alignment(self, pool: PoolInfo) -> int:
-        """What suits every allocation in the pool, in bytes, and at least the usual one.
+        """Return an alignment for all allocations in a pool, at least the default, in bytes.
 
-        Where the plan begins at a place of the user's, that suits all allocations that may lie
-        there; see `usmp.objects.pool_places`.
+        If the user gives the pool a place, it also suits all allocations that may lie in the pool,
+        because the plan begins at this place; see `usmp.objects.pool_places`.
         """
         name = str(pool.pool_name)
         stmts = [stmt for stmt, _ in self._placed[name]]
@@ -283,14 +282,14 @@ class _Converter:
         return lcm(DEFAULT_BYTE_ALIGNMENT, line_bytes([pool]), *alignments)
 
     def _with_content(self, pool: PoolInfo) -> PoolInfo:
-        """The pool; a constant pool together with the constants that were placed in it.
+        """Return the pool; a constant pool with the constants that were placed in it.
 
         Identical constants in the same bytes are listed once.
         """
         if not isinstance(pool, ConstantPoolInfo):
             return pool
         constants: list[ConstantInfo] = []
-        last, last_end = None, 0  # of those that have bytes
+        last, last_end = None, 0  # of constants with bytes
         for stmt, offset in self._placed[pool.pool_name]:
             constant = ConstantInfo(stmt.buffer.name, offset, CONSTANT_DATA_ATTR.required(stmt))
             size = size_bytes(stmt.buffer)
@@ -324,16 +323,16 @@ class _Converter:
 
 
 def _allocations(body: tirx.Stmt) -> list[tirx.AllocBuffer]:
-    found: list[tirx.AllocBuffer] = []
-    tvm_ffi.structural_walk(body, (tirx.AllocBuffer, found.append))
-    return found
+    allocations: list[tirx.AllocBuffer] = []
+    tvm_ffi.structural_walk(body, (tirx.AllocBuffer, allocations.append))
+    return allocations
 
 
 def _is_identical(a: ConstantInfo, b: ConstantInfo) -> bool:
-    """Whether two constants are the same bytes of the same type in the same place."""
+    """Return whether two constants have the same bytes, element type and offset."""
     return a.byte_offset == b.byte_offset and _content(a.data) == _content(b.data)
 
 
 def _content(data: tvm.runtime.Tensor) -> tuple[str, bytes]:
-    """Element type and bytes; a pool is flat, so the shape does not matter."""
+    """Return element type and bytes, without the shape because a pool is flat."""
     return str(data.dtype), data.numpy().tobytes()

@@ -1,4 +1,4 @@
-"""CreateAllocatesForIO: inputs and outputs become allocations of the main PrimFunc."""
+"""CreateAllocatesForIO: turn inputs and outputs into allocations of the main PrimFunc."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from usmp.planning.session import planning_session
 class CreateAllocatesForIO(ModulePass):
     """Replace the input and output parameters of `__tvm_main__` by annotated AllocBuffers.
 
-    The planner then places inputs and outputs in the workspace pools with everything else. Which
-    parameters are inputs and outputs is stated by the attributes `input_tensors` and
-    `output_tensors` of `__tvm_main__`; they come first, inputs before outputs. Without these
-    attributes it is inferred from what is read and written (`usmp.analysis.infer_io`), and the
-    attributes are added; what may be both is annotated to live from entry to exit. Use case U4 of
-    TVM's planner.
+    The planner then places inputs and outputs in the workspace pools with everything else. The
+    attributes `input_tensors` and `output_tensors` of `__tvm_main__` state which parameters these
+    are: the first ones, inputs before outputs. Without the attributes, reads and writes decide it
+    (`usmp.analysis.infer_io`), and the pass adds the attributes; tensors that may be both are
+    annotated to live from entry to exit. Use case U4 of TVM's planner.
 
     Raises
     ------
     ValueError
-        one of the attributes without the other, fewer parameters than they name, or a
-        parameter whose size is not known or is not the declared one.
+        only one of the attributes is present, there are fewer parameters than they name, or the
+        size of a parameter is unknown or is not the declared one.
     """
 
     uses = (PLANNING,)

@@ -1,10 +1,9 @@
 """DefineArithmetic: integer arithmetic that is defined for all operands, in C and in LLVM.
 
-In TIR, and in the models, integers wrap. C and LLVM leave signed overflow undefined, and division
-by zero, shifts by too much, and floating-point numbers that an integer type cannot hold. What
-cannot be shown to stay within bounds becomes a call of a function here that is defined for all
-operands. TVM's simplifier, which knows no overflow either, then leaves it as it is; so it does with
-conversions that may change the value, of which it thinks that they do not.
+In TIR, and in the models, integers wrap. C and LLVM leave undefined signed overflow, division by
+zero, shifts by too much, and conversions of floating-point numbers that an integer type cannot
+hold. An operation that may leave its bounds becomes a call of a function that is defined for all
+operands. TVM's simplifier ignores overflow and lossy conversions, but it leaves calls unchanged.
 """
 
 from __future__ import annotations
@@ -46,12 +45,12 @@ _OF_UNSIGNED = {"floor_divide": "divide", "floor_modulo": "remainder"}
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.DefineArithmetic")
 class DefineArithmetic(ModulePass):
-    """Let calls of functions that are defined for all operands compute what may leave its type.
+    """Replace arithmetic that may leave its type by calls of functions defined for all operands.
 
-    These are sums, differences and products of 32 and 64 bits, quotients, remainders, shifts and
-    conversions, of which it cannot be shown (`usmp.analysis.integer_ranges`) that the result is
-    one that C and LLVM define. The constants that the Relax `main` passes to a PrimFunc are known
-    there. Integers wrap, as in TIR.
+    The pass replaces sums, differences and products of 32 and 64 bits, quotients, remainders,
+    shifts and conversions, unless bounds (`usmp.analysis.integer_ranges`) show that C and LLVM
+    define the result. These bounds include the constants that the Relax `main` passes to a
+    PrimFunc. Integers wrap, as in TIR.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
@@ -60,7 +59,7 @@ class DefineArithmetic(ModulePass):
 
 
 def define_arithmetic(mod: IRModule) -> IRModule:
-    """Rewrite the PrimFuncs of `mod`, whose Relax `main` has the constants that they get."""
+    """Rewrite the PrimFuncs of `mod`, whose Relax `main` has their constant arguments."""
     constants = argument_ranges(mod)
     defined = IRModule(mod.functions, attrs=mod.attrs)
     for variable, func in mod.functions.items():
@@ -80,9 +79,9 @@ def _defined(func: tirx.PrimFunc, constants: dict[Var, Range]) -> tirx.PrimFunc:
 
 
 def _wrapping(expr: Any, ranges: IntegerRanges) -> tirx.Expr:
-    """A sum, difference or product, by a function if it may overflow.
+    """Return a sum, difference or product, as a call of a function if it may overflow.
 
-    Of fewer than 32 bits it cannot: C computes in `int`, LLVM wraps.
+    With fewer than 32 bits it cannot: C computes in `int`, LLVM wraps.
     """
     dtype = dtype_of(expr)
     if dtype not in ("int32", "int64") or ranges.fits(expr):
@@ -92,7 +91,7 @@ def _wrapping(expr: Any, ranges: IntegerRanges) -> tirx.Expr:
 
 
 def _called(expr: Any, ranges: IntegerRanges) -> tirx.Expr:
-    """A division or a shift, by a function if the right operand may be a special one."""
+    """Return a division or a shift, as a call of a function unless C and LLVM define its result."""
     dtype = dtype_of(expr)
     if not is_integer(dtype) or _is_usual(expr, ranges):
         return expr
@@ -108,7 +107,7 @@ def _called(expr: Any, ranges: IntegerRanges) -> tirx.Expr:
 
 
 def _is_usual(expr: Any, ranges: IntegerRanges) -> bool:
-    """Whether C and LLVM define the division or shift for all operands that it may have."""
+    """Return whether C and LLVM define the division or shift for all its possible operands."""
     dtype = dtype_of(expr)
     a, b = ranges.of(expr.a), ranges.of(expr.b)
     if isinstance(expr, (tirx.LShift, tirx.RShift)):
@@ -119,9 +118,9 @@ def _is_usual(expr: Any, ranges: IntegerRanges) -> bool:
 
 
 def _converted(expr: Cast, ranges: IntegerRanges) -> tirx.Expr:
-    """A conversion to an integer, by a function if the value may be out of range.
+    """Return a conversion to an integer, as a call of a function if it may be out of range.
 
-    As on machines, narrow integers take the lowest bits of one of 32, and uint32 of one of 64.
+    As on machines, narrow integers are the lowest bits of 32 bits, and uint32 of 64 bits.
     """
     target, source = dtype_of(expr), dtype_of(expr.value)
     if not is_integer(target):

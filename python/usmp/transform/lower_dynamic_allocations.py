@@ -1,4 +1,4 @@
-"""LowerDynamicAllocations: what has no bound, and so no place in a plan, is allocated by runs."""
+"""LowerDynamicAllocations: allocate buffers without an upper bound at run time."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ from usmp.transform.stack_allocations import StackAllocations
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.LowerDynamicAllocations")
 class LowerDynamicAllocations(ModulePass):
-    """Turn each AllocBuffer in global memory whose size only the run knows into calls.
+    """Turn each AllocBuffer in global memory of a size that only the run knows into calls.
 
-    A buffer is allocated before the first statement of its sequence that uses it, and released
-    after the last one, or when those that were allocated after it are: blocks are a stack.
+    A buffer is allocated before the first statement of its sequence that uses it. It is released
+    after the last one, or after all later blocks are released, because blocks are a stack.
 
         a_bytes: T.int64 = T.Cast("int64", n) * T.int64(4)
         a_block: T.handle = T.call_extern("handle", "usmp_arena_allocate", arena, a_bytes, 16)
@@ -56,22 +56,21 @@ class LowerDynamicAllocations(ModulePass):
         ...
         T.call_extern("int32", "usmp_arena_release", arena, a_block)
 
-    A PrimFunc that does so, or calls one that does, returns an int32: 0, or the status that ended
-    it, after all that it allocated was released. Its callers do the same. With an arena, all of
-    them take it as a parameter, behind their own and before the pools. What allocates is the option
-    `tir.usmp.dynamic_allocator` of the PassContext. To come after planning: an allocation whose
-    size has a bound is a view of a pool then, and stays one. RFC 0009, "The dynamically sized
-    allocates will remain untouched".
+    A PrimFunc that allocates, or calls such a PrimFunc, returns an int32: 0, or an error status
+    after it has released all its blocks. Its callers do the same. An arena is a parameter of all of
+    them, after their own and before the pools. The option `tir.usmp.dynamic_allocator` of the
+    PassContext names the allocator. Run the pass after planning, because only allocations without
+    an upper bound remain then: they "will remain untouched" in planning (TVM's RFC 0009).
 
-    The attributes `dynamic_allocations` and `dynamic_allocator` of the module say what was
-    allocated by what. A module without such allocations is returned as it is.
+    The attributes `dynamic_allocations` and `dynamic_allocator` of the module list the allocations
+    and the allocator. A module without such allocations is returned unchanged.
 
     Raises
     ------
     ValueError
-        an allocation in a loop whose iterations may run at the same time; one whose size cannot be
-        computed; a PrimFunc that allocates, or calls one that does, and returns something already,
-        or is called in an expression; one that has the name of an allocator; a module for a board,
+        an allocation is in a loop whose iterations may run at the same time, or has a size that
+        cannot be computed; a PrimFunc that allocates, or calls one that does, returns a value or is
+        called in an expression; a PrimFunc has the name of an allocator; the module is for a board,
         with a packed interface, or for another target than C.
     """
 
@@ -84,41 +83,41 @@ class LowerDynamicAllocations(ModulePass):
     def transform_module(self, mod: IRModule, context: tvm.transform.PassContext) -> IRModule:
         """Rewrite the PrimFuncs that allocate, and those that call them."""
         facts = module_facts(mod)
-        found = _allocations(mod, facts)
-        if not found:
+        allocations = _allocations(mod, facts)
+        if not allocations:
             return mod
-        _check_target(mod, found[0])
+        _check_target(mod, allocations[0])
         _check_names(facts.graph)
         kind = planning_options(context.config).dynamic_allocator
         mains = {entry_function_name(entry) for entry in entries_of(mod)}
-        functions = _with_callers(facts.graph, {str(one.function) for one in found})
+        functions = _with_callers(facts.graph, {str(a.function) for a in allocations})
         _check_results(facts.graph, functions, mains)
         lowered = IRModule(mod.functions, attrs=mod.attrs)
         for name in functions:
             func = _lowered(facts, name, functions, kind, executor_of(mod))
             lowered.update_func(mod.get_global_var(name), func)
-        lowered = DYNAMIC_ALLOCATIONS_ATTR.put(lowered, found)
+        lowered = DYNAMIC_ALLOCATIONS_ATTR.put(lowered, allocations)
         return DYNAMIC_ALLOCATOR_ATTR.put(lowered, kind)
 
 
 def _allocations(mod: IRModule, facts: ModuleFacts) -> list[DynamicAllocation]:
-    """All of them, in an order that is the same on all machines."""
+    """Return the allocations of dynamic size, in an order that is the same on all machines."""
     mains = [entry_function_name(entry) for entry in entries_of(mod)]
     sizes = [
         s for name in mains if name in facts.graph.functions for s in symbolic_sizes(mod[name])
     ]
     unbounded = {str(size.name) for size in sizes if size.upper_bound is None}
-    found = []
+    allocations = []
     for name in sorted(facts.graph.functions):
         for stmt in nodes_of(facts.graph.functions[name].body, tirx.AllocBuffer):
             if is_dynamic(stmt):
                 why = _why([str(var.name) for var in size_variables(stmt.buffer)], unbounded)
-                found.append(DynamicAllocation(str(stmt.buffer.name), name, _text(stmt), why))
-    return found
+                allocations.append(DynamicAllocation(str(stmt.buffer.name), name, _text(stmt), why))
+    return allocations
 
 
 def _why(sizes: Sequence[str], unbounded: Collection[str]) -> str:
-    """Why no plan has an allocation whose size depends on these variables."""
+    """Return why no plan has an allocation whose size depends on these variables."""
     known = [name for name in sizes if name in unbounded]
     if known:
         has, bounds = "have" if len(known) > 1 else "has", " ".join(f"--max {n}=N" for n in known)
@@ -129,7 +128,7 @@ def _why(sizes: Sequence[str], unbounded: Collection[str]) -> str:
 
 
 def _text(stmt: tirx.AllocBuffer) -> str:
-    """The bytes of a buffer, for people."""
+    """Return the bytes of a buffer as text for users."""
     size = item_bytes(str(stmt.buffer.dtype))
     extents = [
         f"({e})" if isinstance(e, tirx.Add | tirx.Sub) else str(e) for e in stmt.buffer.shape
@@ -138,7 +137,7 @@ def _text(stmt: tirx.AllocBuffer) -> str:
 
 
 def _check_target(mod: IRModule, first: DynamicAllocation) -> None:
-    """Refuse what has no way to be given the memory."""
+    """Refuse a module whose target or interface has no way to pass an allocator."""
     has_target = (mod[str(first.function)].attrs or {}).get("target")
     kind = "c" if has_target is None else str(has_target.kind.name)
     if kind != "c":
@@ -158,28 +157,28 @@ def _check_target(mod: IRModule, first: DynamicAllocation) -> None:
 
 
 def _check_names(graph: CallGraph) -> None:
-    """Refuse PrimFuncs that calls of the allocator would mean."""
+    """Refuse PrimFuncs that have the name of an allocator function."""
     for name, func in graph.functions.items():
-        taken = {name, global_symbol(func)} & set(ALLOCATOR_FUNCTIONS)
-        if taken:
+        reserved = {name, global_symbol(func)} & set(ALLOCATOR_FUNCTIONS)
+        if reserved:
             raise ValueError(
-                f"{taken.pop()} allocates memory of dynamic size, so that no PrimFunc can have "
+                f"{reserved.pop()} allocates memory of dynamic size, so that no PrimFunc can have "
                 "that name; rename it"
             )
 
 
 def _with_callers(graph: CallGraph, functions: set[str]) -> list[str]:
-    """These PrimFuncs and all that call them, to any depth."""
-    found, pending = set(functions), list(functions)
+    """Return the names of PrimFuncs and of all that call them, to any depth."""
+    names, pending = set(functions), list(functions)
     while pending:
-        new = set(graph.callers[pending.pop()]) - found
-        found |= new
+        new = set(graph.callers[pending.pop()]) - names
+        names |= new
         pending += new
-    return sorted(found)
+    return sorted(names)
 
 
 def _check_results(graph: CallGraph, functions: list[str], mains: set[str]) -> None:
-    """Refuse PrimFuncs that have no room for a status: the result of an entry is one."""
+    """Refuse PrimFuncs with a result, because they must return a status, as entries do."""
     for name in functions:
         result = str(getattr(graph.functions[name].ret_type, "dtype", "void"))
         if result not in ("", "void") and not (name in mains and result == "int32"):
@@ -192,7 +191,7 @@ def _check_results(graph: CallGraph, functions: list[str], mains: set[str]) -> N
 def _lowered(
     facts: ModuleFacts, name: str, functions: list[str], kind: str, executor: Executor
 ) -> tirx.PrimFunc:
-    """A PrimFunc with calls in the place of allocations."""
+    """Return a PrimFunc with calls in place of allocations."""
     known = facts.of(name)
     func = known.func
     arena = arena_parameter() if kind == ARENA else None

@@ -1,4 +1,4 @@
-"""LowerToFlatTIR: from blocks to the loops over flat buffers that are planned."""
+"""LowerToFlatTIR: lower blocks to loops over flat buffers, which the planner needs."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ TO_LOOPS = tvm.transform.Sequential(
     ],
     name="usmp.OperatorsToLoops",
 )
-"""TVM's passes that leave blocks without variables of their own, and simplify nothing."""
+"""TVM's passes to blocks without variables of their own, without any simplification."""
 
 _COMPACT = s_tir.transform.CompactBufferAllocation()
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.CompactAllocations")
 class CompactAllocations(ModulePass):
-    """Shrink a buffer that is produced inside its consumer's loops to the part in use.
+    """Shrink buffers that are produced inside their consumer's loops to the part in use.
 
-    TVM's CompactBufferAllocation, but not for kernels of which constant indices reach both ends of
-    all that they allocate: nothing of these shrinks, and to find that out takes long where they
+    The pass is TVM's CompactBufferAllocation, but skips kernels in which constant indices reach
+    both ends of all allocations: their buffers cannot shrink, and the analysis takes long if they
     test for padding.
     """
 
@@ -53,11 +53,11 @@ FLATTEN_BUFFERS = tvm.transform.Sequential(
     ],
     name="usmp.FlattenOperators",
 )
-"""TVM's passes that leave loops over buffers of one dimension."""
+"""TVM's passes from blocks to loops over buffers of one dimension."""
 
 NARROW_INDICES = tvm.transform.Sequential(
     [
-        # Microcontrollers index with 32 bits.
+        # Indices have 32 bits, because microcontrollers compute with 32 bits.
         tirx.transform.NarrowDataType(32),
         SimplifyIntegers(tirx.transform.StmtSimplify()),
         tirx.transform.RemoveNoOp(),
@@ -65,19 +65,19 @@ NARROW_INDICES = tvm.transform.Sequential(
     ],
     name="usmp.NarrowIndices",
 )
-"""TVM's passes that take it from there."""
+"""TVM's passes that simplify flat loops and make their indices narrow."""
 
 FLATTEN = tvm.transform.Sequential([TO_LOOPS, FLATTEN_BUFFERS, NARROW_INDICES], name="usmp.Flatten")
-"""All of them, in an order that works, for PrimFuncs that pass no whole buffer to a call."""
+"""The passes above in a working order, for PrimFuncs that pass no whole buffer to a call."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.LowerToFlatTIR")
 class LowerToFlatTIR(ModulePass):
     """Lower each PrimFunc that has blocks (S-TIR: `T.sblock`, schedules) to flat TIR.
 
-    Flat TIR is what `UnifiedStaticMemoryPlanner` plans: loops and accesses without blocks, and
-    buffers of one dimension. Parameters keep their shapes. A PrimFunc without blocks, as
-    `__tvm_main__` mostly is, stays as it is.
+    `UnifiedStaticMemoryPlanner` plans flat TIR: loops and accesses without blocks, and buffers of
+    one dimension. Parameters keep their shapes. A PrimFunc without blocks, as `__tvm_main__` mostly
+    is, stays as it is.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def _has_blocks(func: tirx.PrimFunc) -> bool:
 
 
 def _can_shrink(func: tirx.PrimFunc) -> bool:
-    """Whether some allocation may be larger than what is accessed of it."""
+    """Return whether an allocation may be larger than its accessed part."""
     loads, stores = nodes_of(func.body, TensorLoad), nodes_of(func.body, tirx.BufferStore)
     accesses = [(a.source, a.indices) for a in loads] + [(a.buffer, a.indices) for a in stores]
     reached = {(identity(buffer), _constants(indices)) for buffer, indices in accesses}

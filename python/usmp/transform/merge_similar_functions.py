@@ -1,4 +1,4 @@
-"""MergeSimilarFunctions: functions that differ in integers only become one that takes these."""
+"""MergeSimilarFunctions: merge functions that differ only in integers into one."""
 
 from __future__ import annotations
 
@@ -39,43 +39,43 @@ _APART: tuple[Attribute[Any], ...] = (
     MERGED_FUNCTIONS_ATTR,
     SHARED_FUNCTION_ATTR,
 )
-"""Attributes of functions that stay as they are."""
+"""Attributes of functions that are not merged."""
 
 _KEPT = ("s_tir", "target")
-"""Attributes of functions that what they share has too."""
+"""Attributes that a shared function takes from its functions."""
 
 _RARE = Fraction(3, 100)
-"""Of the loads and stores of a run: what rarely used functions make at most, together."""
+"""Most loads and stores of rarely used functions together, as a fraction of those of a run."""
 
 _GROWTH = {BALANCED: 2, SMALL: 1}
-"""About how many times as much code a shared function is as one of those that call it: inner loops
-that are written out are so for sizes that are not known, too."""
+"""About how many times as much code a shared function takes as one of its functions, because it
+also unrolls inner loops for unknown sizes."""
 
 _BYTES_BY_CONSTANT = 3
 _BYTES_OF_CALL = 16
 _BYTES_OF_ARGUMENT = 6
-"""About what Thumb-2 code takes for a constant and what is around it, and to call a function."""
+"""Approximate bytes of Thumb-2 code for a constant with its use, and for a call."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.MergeSimilarFunctions")
 class MergeSimilarFunctions(ModulePass):
-    """Let operators that differ in integers only share their code.
+    """Merge operators that differ only in integers, so that they share their code.
 
-    PrimFuncs that are structurally equal but for integers of 32 bits (extents, strides, offsets,
-    zero points, rescaling factors) become one PrimFunc, which takes those that differ as
-    parameters. Each of them stays, with its name, parameters and attributes, as a call of that one.
-    What a compiler has to know is no parameter, and functions that differ there stay apart: sizes
-    of allocations, bounds of loops that are written out, divisors, amounts of shifts. So do
-    functions whose calls would be about as much code.
+    PrimFuncs that are structurally equal but for 32-bit integers (extents, strides, offsets, zero
+    points, rescaling factors) become one PrimFunc, with the integers that differ as parameters. The
+    original PrimFuncs keep names, parameters and attributes, and only call the shared one.
+    Functions stay apart if they differ in integers that the compiler must know: sizes of
+    allocations, bounds of unrolled loops, divisors, amounts of shifts. They also stay apart if the
+    calls would take about as much code.
 
-    A shared function takes more instructions, since the compiler knows less of it. So `balanced`
-    code merges only functions that rarely run: those with the fewest loads and stores, together at
-    most 3 % of those of a run (`usmp.analysis.function_accesses`). `small` code merges all that are
-    similar, and writes no inner loop out several times.
+    A shared function takes more instructions, because the compiler knows fewer constants. So
+    `balanced` code merges only rarely used functions: those with the fewest loads and stores,
+    together at most 3 % of those of a run (`usmp.analysis.function_accesses`). `small` code merges
+    all similar functions, and unrolls no inner loops.
 
-    The attribute `merged_functions` of such a PrimFunc names those that call it, their attribute
-    `shared_function` names it, and the attribute `code` of the module says which code it is. To
-    come after all analyses of what functions access, since that depends on parameters then. LLVM's
+    The attribute `merged_functions` of a shared PrimFunc names its callers, their attribute
+    `shared_function` names it, and the attribute `code` of the module has the kind of code. Run the
+    pass after all analyses of accesses, because these cannot see through the parameters. LLVM's
     MergeSimilarFunctions does the same to its IR.
 
     Parameters
@@ -86,7 +86,7 @@ class MergeSimilarFunctions(ModulePass):
     Raises
     ------
     ValueError
-        another code.
+        an unknown kind of code.
     """
 
     reads = (
@@ -123,25 +123,24 @@ class MergeSimilarFunctions(ModulePass):
 
 
 def _rarely_used(mains: Iterable[str], mod: IRModule) -> set[str]:
-    """The functions with the fewest loads and stores, as many as make no more than a part of those
-    of a run."""
+    """Return the functions with the fewest loads and stores, up to a fraction of those of a run."""
     accesses = function_accesses(mains, mod)
     rest = _RARE * accesses.total()
-    found: set[str] = set()
+    rare: set[str] = set()
     for name, count in sorted(accesses.items(), key=lambda item: (item[1], _numbered(item[0]))):
         rest -= count
         if rest < 0:
             break
-        found.add(name)
-    return found
+        rare.add(name)
+    return rare
 
 
 def _similar(
     functions: Mapping[str, tirx.PrimFunc], growth: int
 ) -> Iterator[tuple[SimilarFunctions, Parameters]]:
-    """What becomes one function each."""
+    """Yield the groups of functions to merge, with the parameters of each shared function."""
     for of_target in _by_target(functions):
-        # Fewer save nothing, and most modules have fewer.
+        # Skip small groups early: they save nothing, and are the usual case.
         for similar in similar_functions(of_target) if len(of_target) > growth else ():
             parameters = parameters_of(similar)
             if _are_smaller(similar, parameters, growth):
@@ -149,7 +148,7 @@ def _similar(
 
 
 def _candidates(mod: IRModule, mains: Collection[str]) -> dict[str, tirx.PrimFunc]:
-    """The functions that may be merged by name, in one order on all machines."""
+    """Return the functions that may be merged, in an order that is the same on all machines."""
     names = sorted((str(variable.name_hint) for variable in mod.functions), key=_numbered)
     functions = {name: mod[name] for name in names if name not in mains}
     return {
@@ -167,7 +166,7 @@ def _by_target(functions: Mapping[str, tirx.PrimFunc]) -> Iterable[dict[str, tir
 
 
 def _numbered(name: str) -> tuple[int, str]:
-    """Sorts conv2d9 before conv2d10."""
+    """Return a sort key that puts conv2d9 before conv2d10."""
     return len(name), name
 
 
@@ -177,7 +176,7 @@ def _may_be_merged(func: tirx.PrimFunc) -> bool:
 
 
 def _are_smaller(similar: SimilarFunctions, parameters: Parameters, growth: int) -> bool:
-    """Whether calls and what they share take less code than what they stand for."""
+    """Return whether a shared function and its calls take less code than the functions."""
     count = len(similar.functions)
     calls = count * (_BYTES_OF_CALL + _BYTES_OF_ARGUMENT * len(parameters.variables))
     return (count - growth) * _BYTES_BY_CONSTANT * len(similar.constants) > calls

@@ -1,4 +1,4 @@
-"""OrderOperators: the calls of the main PrimFunc in an order with the least peak."""
+"""OrderOperators: order the calls of the main PrimFunc for the least peak."""
 
 from __future__ import annotations
 
@@ -17,23 +17,22 @@ from usmp.planning.session import planning_session
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.OrderOperators")
 class OrderOperators(ModulePass):
-    """Let the statements of `__tvm_main__` follow each other so that few bytes are live at once.
+    """Reorder the statements of `__tvm_main__` so that few bytes are live at once.
 
-    Only what depends on nothing in between changes places (see
-    `usmp.planning.operator_order.read_graph`), and only if the plan is smaller then: both orders
-    are planned. If it is not certain what a statement does, the module stays as it is. Where there
-    are several orders, the attribute `usmp.search` of the module says what they need. Operators
-    in strips (`usmp.relax.transform.SplitIntoStrips`) stay in their order, for which they were
-    chosen: one strip after the other.
+    Dependences stay in order (see `usmp.planning.operator_order.read_graph`). Both orders are
+    planned, and the new one is taken only if its plan is smaller. If the effect of a statement is
+    unknown, the module stays as it is. The attribute `usmp.search` of the module has the bytes of
+    the orders, if there are several. Operators in strips (`usmp.relax.transform.SplitIntoStrips`)
+    keep the order for which the strips were chosen: one strip after the other.
 
-    Reads from the PassContext what `PlanningOptions` says; `tir.usmp.order_operators` false changes
-    nothing.
+    The PassContext has the `PlanningOptions`; with `tir.usmp.order_operators` false, the module
+    stays as it is.
 
     Raises
     ------
     ValueError
-        a module that is planned already or has no `__tvm_main__`, or one that the planner
-        refuses; options that it refuses.
+        the module has a plan already or no `__tvm_main__`, or the planner refuses the module or the
+        options.
     """
 
     reads, writes, uses = OrderStage.reads, OrderStage.writes, (SEARCHING,)

@@ -1,4 +1,4 @@
-"""Blocks of dynamic size, overwritten while their content is undefined: for PoisonDeadBytes."""
+"""Blocks of dynamic size that are overwritten while they are dead, for PoisonDeadBytes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from usmp.tir.nodes import nodes_of
 
 
 def poison_blocks(func: tirx.PrimFunc, poison: int) -> tirx.PrimFunc:
-    """Overwrite all bytes of a block where a buffer begins to use it, and before it is released.
+    """Overwrite all bytes of a block when a buffer begins to use it, and before its release.
 
     Parameters
     ----------
     func
-        as `LowerDynamicAllocations` returns it; one that allocates nothing stays as it is.
+        a PrimFunc after `LowerDynamicAllocations`; without allocations, it stays as it is.
     poison
-        the byte.
+        the value of the bytes.
     """
     blocks = {
         bind.var: _BlockBytes(bind.var, allocated_bytes(bind.value))
@@ -50,19 +50,19 @@ class _BlockBytes:
     Parameters
     ----------
     block
-        its address.
+        address of the block.
     size_bytes
-        how many it has.
+        number of bytes in the block.
     """
 
     def __init__(self, block: Var, size_bytes: tirx.Expr) -> None:
-        # Some allocators take it without a sign.
+        # Remove the cast to the unsigned type that some allocators take.
         self.size_bytes = size_bytes.value if isinstance(size_bytes, tirx.Cast) else size_bytes
         self.buffer = tirx.decl_buffer((self.size_bytes,), "uint8", f"{block.name}_poisoned")
         self.declaration = tirx.DeclBuffer(self.buffer, data=block)
 
     def fill(self, value: int) -> tirx.Stmt:
-        """The loop that overwrites it."""
+        """Return a loop that overwrites the block."""
         index = tirx.Var("poisoned", "int64")
         store = tirx.BufferStore(self.buffer, tirx.const(value, "uint8"), [index])
         begin = tirx.IntImm("int64", 0)

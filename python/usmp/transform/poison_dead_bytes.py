@@ -1,4 +1,4 @@
-"""PoisonDeadBytes: a debug build in which a wrong plan shows as a wrong result."""
+"""PoisonDeadBytes: turn a wrong plan into a wrong result, in a debug build."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from usmp.tir.nodes import sequence
 from usmp.transform.poison_blocks import poison_blocks
 
 POISON = 0xA5
-"""What dead bytes are overwritten with: far from 0 as an integer, almost 0 as a float32."""
+"""The value of dead bytes: far from 0 as an integer, almost 0 as a float32."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.PoisonDeadBytes")
 class PoisonDeadBytes(ModulePass):
-    """Overwrite every byte of the workspace pools that no live buffer has, before the first and
-    after each call of a planned `__tvm_main__`, or of the PrimFunc of each entry.
+    """Overwrite all dead bytes of the workspace pools, before the first and after each call of a
+    planned `__tvm_main__`, or of the PrimFunc of each entry.
 
-    A byte that something still reads after the planner gave it away, in whatever way, then has the
-    value `POISON`. What is live is found anew (see `usmp.analysis.live_bytes`), not taken from the
-    planner. Results of a right plan are the same as without. Blocks of dynamic size are overwritten
-    where a buffer begins to use them, and before they are released.
+    A byte that is read although the planner reused it then has the value `POISON`. Live bytes are
+    computed anew (see `usmp.analysis.live_bytes`), not taken from the planner. A correct plan keeps
+    its results. Blocks of dynamic size are overwritten when a buffer begins to use them, and before
+    their release.
 
     Raises
     ------
     ValueError
-        the module is not planned.
+        the module has no plan.
     """
 
     reads = (ENTRIES_ATTR, CONCURRENT_ATTR, SYMBOLIC_SIZES_ATTR, MEMORY_PLAN_ATTR, POOL_ARGS_ATTR)
@@ -74,7 +74,7 @@ def _overwrite_dead(pools: dict[Var, str], live: LiveBytes) -> list[tirx.Stmt]:
 
 
 def _gaps(ranges: list[ByteRange], size_bytes: int) -> list[ByteRange]:
-    """What sorted, disjoint ranges leave of [0, size_bytes)."""
+    """Return the parts of [0, size_bytes) outside of sorted, disjoint ranges."""
     starts = [0, *(stop for _, stop in ranges)]
     stops = [*(start for start, _ in ranges), size_bytes]
     return [(a, b) for a, b in zip(starts, stops, strict=True) if a < b]

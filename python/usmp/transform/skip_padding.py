@@ -1,8 +1,8 @@
-"""SkipPadding: what padding adds nothing to is skipped instead of computed.
+"""SkipPadding: skip accumulations of padding that change nothing.
 
-A padded operator reads `x` inside the data and a constant outside, in its innermost loop. Where the
+A padded operator reads `x` inside the data and a constant outside, in its innermost loop. If the
 constant leaves the accumulator as it is, the whole statement is guarded instead, and the guard is
-moved out of the loops that it does not depend on:
+hoisted out of the loops that it does not depend on:
 
     for ky, kx, c:                                  for ky:
         acc = acc + (inside(ky, kx) ? x : 0) * w      if inside(ky):
@@ -27,10 +27,10 @@ _IF_THEN_ELSE = "prim.if_then_else"
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.SkipPadding")
 class SkipPadding(ModulePass):
-    """Guard accumulations of padding in PrimFuncs of flat loops, as far out as can be.
+    """Guard accumulations of padding in PrimFuncs of flat loops, and hoist the guards.
 
     A statement `acc = acc op (c ? x : k)` of integers where `acc op k` is `acc` becomes
-    `if c: acc = acc op x`. What of a guard does not depend on a loop moves in front of the loop.
+    `if c: acc = acc op x`. The parts of a guard that do not depend on a loop move before the loop.
     Guards that read memory, and accumulations of floats, stay as they are.
     """
 
@@ -45,7 +45,7 @@ def _skip_padding(func: tirx.PrimFunc) -> tirx.PrimFunc:
 
 
 def _guard(store: tirx.BufferStore) -> tirx.Stmt:
-    """`acc = acc op (c ? x : k)` as `if (c) acc = acc op x`, if `acc op k` is `acc`."""
+    """Return `acc = acc op (c ? x : k)` as `if (c) acc = acc op x`, if `acc op k` is `acc`."""
     value = store.value
     if not isinstance(value, (tirx.Add, tirx.Max)) or not _is_element(value.a, store):
         return store
@@ -57,13 +57,13 @@ def _guard(store: tirx.BufferStore) -> tirx.Stmt:
     neutral = _replaced(value.b, call, outside)
     if not _is_neutral(type(value), neutral) or _reads_memory(condition):
         return store
-    taken = type(value)(value.a, _replaced(value.b, call, inside))
-    guarded = tirx.BufferStore(store.buffer, taken, store.indices)
+    accumulated = type(value)(value.a, _replaced(value.b, call, inside))
+    guarded = tirx.BufferStore(store.buffer, accumulated, store.indices)
     return tirx.IfThenElse(condition, guarded, None)
 
 
 def _is_element(expr: tirx.Expr, store: tirx.BufferStore) -> bool:
-    """Whether `expr` loads what `store` writes."""
+    """Return whether `expr` loads the element that `store` writes."""
     return (
         isinstance(expr, TensorLoad)
         and expr.source.same_as(store.buffer)
@@ -80,7 +80,7 @@ def _replaced(expr: tirx.Expr, old: Call, new: tirx.Expr) -> tirx.Expr:
 
 
 def _is_neutral(operation: type, operand: tirx.Expr) -> bool:
-    """Whether the operation leaves its other operand as it is; known of integers only."""
+    """Return whether the operand is the neutral integer of an operation."""
     dtype = str(operand.ty.dtype)
     if not dtype.startswith("int"):
         return False
@@ -94,7 +94,7 @@ def _reads_memory(expr: tirx.Expr) -> bool:
 
 
 def _hoist(loop: tirx.For) -> tirx.Stmt:
-    """A guard around all of a loop's body, before the loop as far as it does not depend on it."""
+    """Hoist the loop-invariant conditions of a guard around a whole loop body out of the loop."""
     body = loop.body
     if not isinstance(body, tirx.IfThenElse) or body.else_case is not None:
         return loop

@@ -1,8 +1,8 @@
-"""SpecializeRescaling: known factors of values that are known to be small take few steps.
+"""SpecializeRescaling: rescale small values by constant factors in few steps.
 
-TFLite's rescaling is defined for all values and factors: it shifts to the left or to the right,
-and rounds twice. Where factor and shift are constants and a value has less than 31 bits, its double
-has 32, and a rounding, a zero point and a shift to the right are one sum and one shift
+TFLite's rescaling is defined for all values and factors: it shifts to the left or to the right, and
+rounds twice. If factor and shift are constants and a value has less than 31 bits, so that its
+double has 32, then a rounding, a zero point and a shift to the right are one sum and one shift
 (`RESCALE_RECORD`).
 """
 
@@ -35,20 +35,20 @@ _SMALL: Range = (1 - 2**30, 2**30 - 1)
 """Values whose doubles have 32 bits."""
 _GREATEST_SHIFT = 22
 _ONE_HALF = 2**30
-"""The multiplier of the factors that are powers of two."""
+"""The multiplier of factors that are powers of two."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.SpecializeRescaling")
 class SpecializeRescaling(ModulePass):
     """Rescale by constant factors in as few steps as the bounds of the values allow.
 
-    A call of `MULTIPLY_BY_QUANTIZED_MULTIPLIER` becomes one of `RESCALE_RECORD`, with the zero
-    point that is added behind it, also behind its limits, or of `MULTIPLY_HIGH` if nothing is
-    shifted; a product or a shift if the factor is a power of two that leaves no rest. What is
-    computed stays the same, bit by bit.
+    A call of `MULTIPLY_BY_QUANTIZED_MULTIPLIER` becomes one of `RESCALE_RECORD`, which includes the
+    zero point that is added after the call, or after the clamping of its result. Without a shift,
+    it becomes one of `MULTIPLY_HIGH`. With a power of two that leaves no remainder, it becomes a
+    product or a shift. Results stay bit-exact.
 
-    It needs |value| < 2**30 <= multiplier, and a shift to the right by at most 22; other calls
-    stay. The constants that the Relax `main` passes to a PrimFunc are known there.
+    The pass needs |value| < 2**30 <= multiplier, and a shift to the right by at most 22; other
+    calls stay. The constants that the Relax `main` passes to a PrimFunc are known there.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
@@ -62,7 +62,7 @@ class SpecializeRescaling(ModulePass):
 
 
 def _specialized(func: tirx.PrimFunc, constants: dict[Var, Range]) -> tirx.PrimFunc:
-    # Few functions have calls that need the bounds.
+    # Compute the bounds lazily, because few functions have calls that need them.
     ranges = cache(lambda: find_ranges(func.body, constants))
     callbacks: list[tuple[Any, Any]] = [
         (Call, lambda call: _rescaled(call, ranges)),
@@ -110,7 +110,7 @@ def _record(value: tirx.Expr, multiplier: IntImm, right: int, rounding: int) -> 
 
 
 def _zero_bits(expr: tirx.Expr) -> int:
-    """How many of the lowest bits are known to be zero."""
+    """Return the number of lowest bits that are known to be zero."""
     if isinstance(expr, IntImm):
         number = int(expr)
         return (number & -number).bit_length() - 1 if number else 31
@@ -122,7 +122,7 @@ def _zero_bits(expr: tirx.Expr) -> int:
 
 
 def _times_power(value: tirx.Expr, exponent: int) -> tirx.Expr:
-    """`value` times a power of two that leaves no rest."""
+    """Return `value` times a power of two that leaves no remainder."""
     right = -exponent
     if exponent == 0:
         return value
@@ -141,7 +141,7 @@ def _times_power(value: tirx.Expr, exponent: int) -> tirx.Expr:
 
 
 def _with_zero_point(expr: Any, ranges: _Ranges) -> tirx.Expr:
-    """A sum or difference, of something that is rescaled and a constant if one can be added."""
+    """Return a sum or difference, with a constant merged into the rescaling if possible."""
     if not isinstance(expr.b, IntImm) or dtype_of(expr) != "int32":
         return expr
     zero_point = int(expr.b) if isinstance(expr, tirx.Add) else -int(expr.b)
@@ -150,7 +150,7 @@ def _with_zero_point(expr: Any, ranges: _Ranges) -> tirx.Expr:
 
 
 def _added(expr: Any, zero_point: int, ranges: _Ranges) -> tirx.Expr | None:
-    """The sum with a zero point, if that can be added where it takes nothing."""
+    """Return a sum with a zero point that is merged into the rescaling; None if impossible."""
     if isinstance(expr, (tirx.Min, tirx.Max)) and isinstance(expr.b, IntImm):
         limit = int(expr.b) + zero_point
         inner = _added(expr.a, zero_point, ranges)
@@ -164,6 +164,6 @@ def _added(expr: Any, zero_point: int, ranges: _Ranges) -> tirx.Expr | None:
         return None
     _, value, multiplier, right, rounding = expr.args
     added = int(rounding) + 2 * zero_point
-    # To half of it, a product of at most 2**30 is added, and 1 less if that is negative.
+    # Half of it plus a product of at most 2**30, less 1 if that is negative, must not overflow.
     fits = abs(added << int(right)) <= 2**31 - 4
     return _record(value, multiplier, int(right), added) if fits else None

@@ -1,7 +1,7 @@
 """The body of a PrimFunc that allocates in the order of a stack, for `LowerDynamicAllocations`.
 
-Whatever leaves a sequence of statements, an allocation that fails included, first releases what was
-allocated in it, the last block first.
+Every exit of a sequence of statements, failed allocations included, first releases the blocks of
+the sequence, the last block first.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ _AT_ONCE = (tirx.ForKind.PARALLEL, tirx.ForKind.VECTORIZED, tirx.ForKind.THREAD_
 
 
 class StackAllocations:
-    """Rewrites one PrimFunc.
+    """A rewriter of one PrimFunc.
 
     Parameters
     ----------
     facts
-        of the PrimFunc.
+        facts of the PrimFunc.
     failing
         the names of the PrimFuncs that return a status, because they allocate.
     allocator
-        what allocates.
+        the allocator of blocks.
     executor
-        says how buffers are aligned.
+        the executor, which decides the alignment of buffers.
 
     Raises
     ------
     ValueError
-        as `LowerDynamicAllocations`; so do the methods.
+        see `LowerDynamicAllocations`; methods raise it, too.
     """
 
     def __init__(
@@ -66,21 +66,21 @@ class StackAllocations:
         self.executor = executor
         self.returns_status = str(getattr(facts.func.ret_type, "dtype", "")) == "int32"
         self.live: list[Var] = []
-        """The addresses of the blocks that are allocated where the walk is, the last at the end."""
+        """The addresses of the blocks that are allocated at this point, the last at the end."""
         self.loops: list[int] = []
-        """For each loop around it, how many blocks there were before it."""
+        """For each loop around the statement, the number of blocks before the loop."""
         self.sizes: dict[Var, Var] = {}
         """The variable with the bytes of each buffer."""
 
     def body(self) -> tirx.Stmt:
-        """The new body."""
+        """Return the new body."""
         statements = self._sequence(self.facts.func.body)
         if not (statements and isinstance(statements[-1], tirx.Return)):
             statements.append(tirx.Return(_int32(0)))
         return sequence(statements)
 
     def _sequence(self, body: tirx.Stmt) -> list[tirx.Stmt]:
-        """Statements that follow each other, with what they allocate among them."""
+        """Return the statements of a sequence, with allocations and releases among them."""
         statements = tirx.stmt_list(body)
         blocks = dynamic_blocks(dynamic_lifetimes(statements, self.facts))
         measured = {block.largest.stmt.buffer for block in blocks}
@@ -89,7 +89,7 @@ class StackAllocations:
             if isinstance(stmt, tirx.AllocBuffer) and is_dynamic(stmt):
                 written += self._measure(stmt) if stmt.buffer in measured else []
                 continue
-            # What is used for longer lies below.
+            # Allocate long-lived blocks first, because the last block is released first.
             for block in sorted(blocks, key=lambda block: -block.last):
                 if block.first == index:
                     written += self._allocate(block)
@@ -111,7 +111,7 @@ class StackAllocations:
         return written
 
     def _measure(self, stmt: tirx.AllocBuffer) -> list[tirx.Stmt]:
-        """Bind the bytes of a buffer where it is declared: what its extents read may change."""
+        """Bind the bytes of a buffer at its declaration: later writes may change its extents."""
         name, size = str(stmt.buffer.name), dynamic_size(stmt, self.facts.name)
         size_bytes = self.sizes[stmt.buffer] = tirx.Var(f"{name}_bytes", "int64")
         if not size.has_limits:
@@ -123,7 +123,7 @@ class StackAllocations:
         ]
 
     def _allocate(self, block: DynamicBlock) -> list[tirx.Stmt]:
-        """The allocation of a block for its first buffer, or the end of the run."""
+        """Return the allocation of a block for its first buffer, with an exit if it fails."""
         buffer = block.largest.stmt.buffer
         size_bytes = self.sizes[buffer]
         alignment = lcm(*(byte_alignment(m.stmt, self.executor) for m in block.members))
@@ -143,17 +143,17 @@ class StackAllocations:
         return [*checks, allocated, failed, declared]
 
     def _end_if(self, condition: tirx.Expr, status: tirx.Expr) -> tirx.Stmt:
-        """Return a status if something went wrong, after all blocks are released."""
+        """Return a statement that ends the run with a status, after all blocks are released."""
         return tirx.IfThenElse(condition, sequence([*self._releases(0), tirx.Return(status)]), None)
 
     def _releases(self, outside: int) -> list[tirx.Stmt]:
-        """Releases of all blocks but those that were there before."""
+        """Return the releases of all blocks but the first `outside` ones."""
         return [self.allocator.release(pointer) for pointer in reversed(self.live[outside:])]
 
     # ---- statements
 
     def _statement(self, stmt: tirx.Stmt) -> list[tirx.Stmt]:
-        """One statement, which no allocation is, as several."""
+        """Return a statement, which is no allocation, as one or more statements."""
         visit = self._STATEMENTS.get(type(stmt))
         if visit is not None:
             return visit(self, stmt)
@@ -164,15 +164,15 @@ class StackAllocations:
         call = stmt.value
         if any(is_op(call, jump) for jump in _JUMPS):
             return self._jump(stmt)
-        found = self.facts.calls.resolve(call) if isinstance(call, Call) else None
-        if found is None or found.callee not in self.failing:
+        emitted_call = self.facts.calls.resolve(call) if isinstance(call, Call) else None
+        if emitted_call is None or emitted_call.callee not in self.failing:
             self._check_no_call(stmt)
             return [stmt]
-        self._check_no_call(list(found.arguments))
-        callee = self.facts.calls.functions[found.callee]
+        self._check_no_call(list(emitted_call.arguments))
+        callee = self.facts.calls.functions[emitted_call.callee]
         # Pools are the last parameters, and a resource handle may come after all of them.
         pools = len(POOL_ARGS_ATTR.of(callee) or ())
-        place = found.first_argument + len(callee.params) - pools
+        place = emitted_call.first_argument + len(callee.params) - pools
         arena = [] if self.allocator.arena is None else [self.allocator.arena]
         arguments = [*call.args[:place], *arena, *call.args[place:]]
         status = tirx.Var("status", "int32")
@@ -182,7 +182,7 @@ class StackAllocations:
         ]
 
     def _return(self, stmt: tirx.Return) -> list[tirx.Stmt]:
-        """A return, after all blocks are released; what is returned is computed before."""
+        """Return the value, computed first, after all blocks are released."""
         self._check_no_call(stmt)
         value = _int32(0) if stmt.value is None else stmt.value
         if not self.returns_status and not (isinstance(value, tirx.IntImm) and int(value) == 0):
@@ -220,7 +220,7 @@ class StackAllocations:
         return [tirx.While(stmt.condition, self._loop(stmt.body), stmt.span)]
 
     def _loop(self, body: tirx.Stmt) -> tirx.Stmt:
-        """What an iteration allocates, it releases."""
+        """Return a loop's body, in which each iteration releases its own blocks."""
         self.loops.append(len(self.live))
         rewritten = sequence(self._sequence(body))
         self.loops.pop()
@@ -236,10 +236,10 @@ class StackAllocations:
         body = sequence(self._sequence(stmt.body))
         return [tirx.AttrStmt(stmt.node, key, stmt.value, body, stmt.span)]
 
-    # ---- what is refused
+    # ---- checks
 
     def _check_no_call(self, root: object) -> None:
-        """Calls that may fail are statements by themselves, whose status is looked at."""
+        """Refuse calls that may fail in an expression, because their status must be tested."""
         called = self._failing_calls(root)
         if called:
             raise ValueError(
@@ -248,13 +248,13 @@ class StackAllocations:
             )
 
     def _check_allocates_nothing(self, body: tirx.Stmt, where: str) -> None:
-        """Blocks of iterations that run at once are no stack."""
+        """Refuse allocations in concurrent iterations, because their blocks are no stack."""
         names = [s.buffer.name for s in nodes_of(body, tirx.AllocBuffer) if is_dynamic(s)]
         called = self._failing_calls(body)
         if names or called:
-            what = f"buffer {names[0]}" if names else f"{called[0]}, which is called there,"
+            subject = f"buffer {names[0]}" if names else f"{called[0]}, which is called there,"
             raise ValueError(
-                f"{self.facts.name}: {what} has a size that only the run knows, but {where} may "
+                f"{self.facts.name}: {subject} has a size that only the run knows, but {where} may "
                 "run several times at once, or apart from what is around it, and blocks of dynamic "
                 "size are a stack; make the loop serial (usmp.transform.ConvertForLoopsToSerial), "
                 "or allocate outside of it"
@@ -277,7 +277,7 @@ class StackAllocations:
 
 
 def _leaves(stmt: tirx.Stmt) -> bool:
-    """Whether nothing behind it in its sequence runs."""
+    """Return whether no later statement of the sequence runs after this one."""
     jumps = isinstance(stmt, tirx.Evaluate) and any(is_op(stmt.value, jump) for jump in _JUMPS)
     return jumps or isinstance(stmt, tirx.Return | tirx.Break | tirx.Continue)
 

@@ -1,4 +1,4 @@
-"""StreamIO: inputs come, and outputs go, row by row."""
+"""StreamIO: let inputs and outputs pass row by row."""
 
 from __future__ import annotations
 
@@ -48,31 +48,29 @@ from usmp.tir.tensor_intrin import tensor_intrin
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.StreamIO")
 class StreamIO(ModulePass):
-    """Let the application give inputs, and take outputs, row by row.
+    """Let the application write inputs and read outputs row by row.
 
-    Which they are is stated by `tir.usmp.stream_inputs` and `tir.usmp.stream_outputs`. The rows of
-    a tensor are along its outermost axis that is longer than 1. Such a tensor becomes an
-    AllocBuffer like those between operators, so that `StreamOperators` can make a ring of it. An
-    operator of its own, `read_<input>` before the first one that reads the tensor or
-    `write_<output>` after the last one that writes it, calls the application for each row, in their
-    order, through a handle: the parameter of `__tvm_main__` that led to the tensor.
+    The options `tir.usmp.stream_inputs` and `tir.usmp.stream_outputs` name the tensors. Rows are
+    along the outermost axis that is longer than 1. Such a tensor becomes an AllocBuffer like those
+    between operators, so that `StreamOperators` can make a ring of it. A new operator is added:
+    `read_<input>` before the first operator that reads the tensor, or `write_<output>` after the
+    last one that writes it. The operator calls the application for each row, in order, through a
+    handle, which replaces the parameter of `__tvm_main__` that pointed to the tensor.
 
-    The call is a tensor intrinsic (`tvmgen_read_row`, `tvmgen_write_row`), so that analyses see
-    which bytes it writes or reads. What the application does in it, other operators do not depend
-    on; each call is made once, and those for one tensor stay in order, since each loop of operators
-    does.
+    The call is a tensor intrinsic (`tvmgen_read_row`, `tvmgen_write_row`), so that analyses see its
+    reads and writes. Other operators do not depend on its side effects in the application. Each
+    call is made once, and the calls for one tensor stay in order, as each operator's loop does.
 
-    The attributes `streamed_inputs` and `streamed_outputs` of `__tvm_main__` have the names. To
-    come after `OrderOperators`: between the operator that gives rows and the one that takes them
-    is no other one.
+    The attributes `streamed_inputs` and `streamed_outputs` of `__tvm_main__` have the names. Run
+    the pass after `OrderOperators`, so that the new operators stay beside the operators that use
+    the tensor.
 
     Raises
     ------
     ValueError
-        a module that is planned already or has no `__tvm_main__`, options that the planner refuses,
-        a tensor that is not there or has one row, an input that nothing reads, the packed
-        interface, target llvm, several entries, symbolic sizes, or statements of which it is not
-        known what they do.
+        the module has a plan already or no `__tvm_main__`, the planner refuses the options, a
+        tensor is missing or has one row, nothing reads an input, the interface is packed, the
+        target is llvm, there are several entries or symbolic sizes, or accesses are unknown.
     """
 
     reads = (
@@ -98,14 +96,14 @@ class StreamIO(ModulePass):
 
 @dataclass(frozen=True, eq=False)
 class _Tensor:
-    """An input or output that is given or taken row by row.
+    """An input or output that is streamed row by row.
 
     Parameters
     ----------
     info
-        its name, shape and element type.
+        name, shape and element type.
     index
-        of its parameter.
+        index of its parameter.
     is_input
         whether it is an input.
     """
@@ -116,12 +114,12 @@ class _Tensor:
 
     @property
     def text(self) -> str:
-        """What it is called in errors."""
+        """The name of the tensor in errors."""
         return f'{"input" if self.is_input else "output"} "{self.info.name}"'
 
 
 def _check_interface(mod: IRModule) -> None:
-    """Refuse what has no callbacks."""
+    """Refuse interfaces and targets that have no callbacks."""
     if has_symbolic_sizes(mod):
         raise ValueError(
             "inputs and outputs by rows have fixed shapes, and the model has sizes that only the "
@@ -148,10 +146,10 @@ def _check_interface(mod: IRModule) -> None:
 
 def _streamed(mod: IRModule, inputs: Sequence[str], outputs: Sequence[str]) -> IRModule:
     main = mod[MAIN_FUNCTION_NAME]
-    given, taken = INPUT_TENSORS_ATTR.of(main) or (), OUTPUT_TENSORS_ATTR.of(main) or ()
+    all_inputs, all_outputs = INPUT_TENSORS_ATTR.of(main) or (), OUTPUT_TENSORS_ATTR.of(main) or ()
     tensors = [
-        *_named(given, inputs, 0, is_input=True),
-        *_named(taken, outputs, len(given), is_input=False),
+        *_named(all_inputs, inputs, 0, is_input=True),
+        *_named(all_outputs, outputs, len(all_inputs), is_input=False),
     ]
     facts = module_facts(mod)
     statements = main_statements(facts)
@@ -166,9 +164,9 @@ def _streamed(mod: IRModule, inputs: Sequence[str], outputs: Sequence[str]) -> I
     rewriter = _MainRewriter(main)
     for tensor in tensors:
         _check_use(tensor, facts.of(MAIN_FUNCTION_NAME))
-        what = "read" if tensor.is_input else "write"
-        variable = GlobalVar(names.unique(f"{what}_{_identifier(str(tensor.info.name))}"))
-        functions[variable] = _with_attributes(_rows(tensor), tensor, what, main)
+        verb = "read" if tensor.is_input else "write"
+        variable = GlobalVar(names.unique(f"{verb}_{_identifier(str(tensor.info.name))}"))
+        functions[variable] = _with_attributes(_rows(tensor), tensor, verb, main)
         rewriter.add(tensor, variable, _beside(tensor, main.params[tensor.index], statements))
     functions[mod.get_global_var(MAIN_FUNCTION_NAME)] = rewriter.rewritten().with_attrs(
         STREAMED_INPUTS_ATTR.entry(inputs) | STREAMED_OUTPUTS_ATTR.entry(outputs)
@@ -177,7 +175,7 @@ def _streamed(mod: IRModule, inputs: Sequence[str], outputs: Sequence[str]) -> I
 
 
 def _beside(tensor: _Tensor, param: tirx.Var, statements: MainStatements) -> tirx.Stmt:
-    """The first statement that reads an input, or the last one that writes an output."""
+    """Return the first statement that reads an input, or the last one that writes an output."""
     users = [
         statement.stmt
         for statement in statements.statements
@@ -190,20 +188,20 @@ def _beside(tensor: _Tensor, param: tirx.Var, statements: MainStatements) -> tir
 def _named(
     infos: Sequence[TensorInfo], names: Sequence[str], first: int, is_input: bool
 ) -> list[_Tensor]:
-    """The tensors with these names."""
+    """Return the tensors with some names."""
     known = {str(info.name): index for index, info in enumerate(infos)}
-    what = "input" if is_input else "output"
+    role = "input" if is_input else "output"
     for name in names:
         if name not in known:
             raise ValueError(
-                f'tir.usmp.stream_{what}s: the model has no {what} "{name}"; '
+                f'tir.usmp.stream_{role}s: the model has no {role} "{name}"; '
                 f"it has {', '.join(known) or 'none'}"
             )
     return [_Tensor(infos[known[name]], first + known[name], is_input) for name in names]
 
 
 def _check_use(tensor: _Tensor, main: FunctionFacts) -> None:
-    """Refuse what has no rows, or what would never be called."""
+    """Refuse a tensor without rows, or whose callback would never be called."""
     info = tensor.info
     if info.is_updated:
         raise ValueError(
@@ -226,7 +224,7 @@ def _check_use(tensor: _Tensor, main: FunctionFacts) -> None:
 
 
 def _rows(tensor: _Tensor) -> tirx.PrimFunc:
-    """The operator that calls the application for each row."""
+    """Return the operator that calls the application for each row."""
     info, dtype = tensor.info, str(tensor.info.dtype)
     name = "destination" if tensor.is_input else "source"
     row_elements = info.row_size_bytes // item_bytes(dtype)
@@ -236,7 +234,7 @@ def _rows(tensor: _Tensor) -> tirx.PrimFunc:
     row, i = tirx.Var("row", "int32"), tirx.Var("i", "int32")
     first = row * row_elements
     if tensor.is_input:
-        # What it is, nobody knows; that it is written is what matters.
+        # The value does not matter; analyses must see the write.
         access: tirx.Stmt = tirx.BufferStore(buffer, tirx.const(0, dtype), [first + i])
         symbol, arguments = "tvmgen_read_row", [rows, row, buffer[first], info.row_size_bytes]
     else:
@@ -250,12 +248,12 @@ def _rows(tensor: _Tensor) -> tirx.PrimFunc:
 
 
 def _with_attributes(
-    func: tirx.PrimFunc, tensor: _Tensor, what: str, main: tirx.PrimFunc
+    func: tirx.PrimFunc, tensor: _Tensor, verb: str, main: tirx.PrimFunc
 ) -> tirx.PrimFunc:
-    """What reports and targets ask operators for."""
+    """Return an operator with the attributes that reports and targets read."""
     target = (main.attrs or {}).get("target")
     shapes = {str(func.params[0].name): [int(extent) for extent in tensor.info.shape]}
-    step = OperatorStep(f"{what}_{'input' if tensor.is_input else 'output'}", 0)
+    step = OperatorStep(f"{verb}_{'input' if tensor.is_input else 'output'}", 0)
     known = {
         **OPERATORS_ATTR.entry([]),
         **OPERATOR_SHAPES_ATTR.entry(shapes),
@@ -265,18 +263,18 @@ def _with_attributes(
 
 
 class _MainRewriter:
-    """The main function with tensors of its own for inputs and outputs, and operators for them."""
+    """A rewriter of the main function that adds allocations and operators for streamed tensors."""
 
     def __init__(self, main: tirx.PrimFunc) -> None:
         self.main = main
         self.allocations: list[tirx.Stmt] = []
         self.calls: list[tuple[tirx.Stmt, bool, tirx.Stmt]] = []
-        """Beside which statement, whether before it, and the call."""
+        """The statement beside a call, whether the call is before it, and the call."""
         self.handles: dict[tirx.Var, tirx.Var] = {}
         self.buffers: dict[tirx.Var, tirx.Var] = {}
 
     def add(self, tensor: _Tensor, operator: GlobalVar, beside: tirx.Stmt) -> None:
-        """Put the operator of a tensor before the first statement that reads it, or after the last
+        """Add the operator of a tensor before the first statement that reads it, or after the last
         one that writes it."""
         param = self.main.params[tensor.index]
         buffer = self.buffers[param] = _tensor_at(self.main, param, tensor)
@@ -287,7 +285,7 @@ class _MainRewriter:
         self.calls.append((beside, tensor.is_input, tirx.Evaluate(call)))
 
     def rewritten(self) -> tirx.PrimFunc:
-        """The whole of it."""
+        """Return the rewritten main function."""
         body: list[tirx.Stmt] = []
         for stmt in tirx.stmt_list(self.main.body):
             if isinstance(stmt, tirx.DeclBuffer) and stmt.buffer in self.buffers.values():
@@ -313,7 +311,7 @@ class _MainRewriter:
 
 
 def _tensor_at(main: tirx.PrimFunc, param: tirx.Var, tensor: _Tensor) -> tirx.Var:
-    """The buffer of all elements that is declared at a parameter, or a new one."""
+    """Return the buffer of all elements that is declared at a parameter, or a new one."""
     if tirx.is_buffer_var(param):
         return param
     info = tensor.info
@@ -327,5 +325,5 @@ def _tensor_at(main: tirx.PrimFunc, param: tirx.Var, tensor: _Tensor) -> tirx.Va
 
 
 def _identifier(name: str) -> str:
-    """A part of the name of a PrimFunc."""
+    """Return a name as a part of a PrimFunc's name."""
     return "".join(c if c.isascii() and c.isalnum() else "_" for c in name)[:64]

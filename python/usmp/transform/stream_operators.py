@@ -1,4 +1,4 @@
-"""StreamOperators: operators run interleaved, each row as soon as what it reads is there."""
+"""StreamOperators: run operators interleaved, each row as soon as its inputs are computed."""
 
 from __future__ import annotations
 
@@ -20,37 +20,36 @@ from usmp.planning.session import planning_session
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.StreamOperators")
 class StreamOperators(ModulePass):
-    """Replace operators that follow each other by one PrimFunc that makes their results row by row.
+    """Replace consecutive operators by one PrimFunc that computes their results row by row.
 
-    The loops of the operators become one loop, in which each of them makes its next row as soon as
-    the rows that it reads are there, and no row twice. Of a tensor that only they use, a ring
-    holds the rows that are still to be read. What a row reads is what its accesses
-    say (see `usmp.planning.streaming.operator_loop`): operators of any kind are streamed whose
-    outermost loop writes its results one after the other.
+    The loops of the operators become one loop, in which each operator makes its next row as soon as
+    the rows that it reads exist, and no row twice. If only these operators use a tensor, a ring
+    buffer holds its rows that are still to be read. Accesses show the rows that each row reads (see
+    `usmp.planning.streaming.operator_loop`), so any operator can be streamed whose outermost loop
+    writes its results one after the other.
 
-    Which operators run interleaved is chosen such that the planned peak is least
-    (`usmp.planning.streaming.segmentation`), and if none of it lowers the peak, the operators stay
-    as they are, as those of a module with symbolic sizes do; with `tir.usmp.optimize=speed` they
-    run interleaved wherever that fits the pools. An input or
-    output that is given or taken by rows (`StreamIO`) becomes a ring in any case. The attribute
-    `usmp.search` of the module says what they take then, and below what no choice can be; the
-    attribute `segment` of a PrimFunc says what it stands for.
+    The choice of operators minimizes the planned peak (`usmp.planning.streaming.segmentation`). If
+    no choice lowers the peak, or if the module has symbolic sizes, the operators stay as they are.
+    With `tir.usmp.optimize=speed` they run interleaved only if nothing else fits the pools. A
+    streamed input or output (`StreamIO`) becomes a ring in any case. The attribute `usmp.search` of
+    the module has the bytes of the choice, and a lower bound of all choices; the attribute
+    `segment` of a PrimFunc describes its operators.
 
     Parameters
     ----------
     segments
         the operators to run interleaved, instead of a choice: pairs of the position of the first
-        one among the statements of `__tvm_main__` that are no declarations, and of the one after
+        operator among the statements of `__tvm_main__` without declarations, and of the one after
         the last.
     by_columns
-        whether these make column after column of their rows, too, where their loops have some.
+        whether the loops of these operators also run column by column, if they have columns.
 
     Raises
     ------
     ValueError
-        a module that is planned already or has no `__tvm_main__`, or one that the planner
-        refuses; options that it refuses; segments that cannot run interleaved; an input or
-        output by rows of which more than half would have to be there.
+        the module has a plan already or no `__tvm_main__`; the planner refuses the module or the
+        options; segments cannot run interleaved; more than half of a streamed input or output would
+        have to be kept.
     """
 
     reads, writes, uses = SegmentStage.reads, SegmentStage.writes, (SEARCHING,)

@@ -1,4 +1,4 @@
-"""UnifiedStaticMemoryPlanner: from allocations to offsets into pools, the whole way."""
+"""UnifiedStaticMemoryPlanner: turn allocations into offsets in pools, in all steps."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
 @tvm.transform.module_pass(opt_level=0, name="usmp.UnifiedStaticMemoryPlanner")
 class UnifiedStaticMemoryPlanner(ModulePass):
     """Plan the memory of `__tvm_main__`, or of the functions of all entries (see
-    `usmp.objects.entries`), and of everything that they call.
+    `usmp.objects.entries`), and of all their callees.
 
-    Reads from the PassContext what `usmp.planning.options.PlanningOptions` says. The plan is
-    checked before it is used, whatever made it, and left on the module as the attribute
-    `memory_plan`. RFC 0009, "Reference-level explanation".
+    The PassContext has the options, see `usmp.planning.options.PlanningOptions`. Every plan is
+    checked before it is used, and becomes the attribute `memory_plan` of the module. TVM's RFC
+    0009, "Reference-level explanation".
 
     Raises
     ------
     DoesNotFitError
         no plan fits the pools' sizes, or none was found.
     ValueError
-        an algorithm or placement that is not known, a time budget that is no duration or that the
-        algorithm does not take, a plan that the checker refuses, an algorithm that changes
-        conflicts or overlaps, placement by cost in pools of unknown speed, states that are not
-        those of the attribute `state_layout`, pools for inputs and outputs that are not planned,
-        or a module that is planned already or has no `__tvm_main__`.
+        an unknown algorithm or placement, a time budget that is no duration or that the algorithm
+        does not take, a plan that the checker refuses, an algorithm that changes conflicts or
+        overlaps, placement by cost in pools of unknown speed, states other than those of the
+        attribute `state_layout`, pools for inputs and outputs that are not planned, or a module
+        that has a plan already or no `__tvm_main__`.
     """
 
     reads = (OTHER_FORMS_ATTR,)
@@ -88,18 +88,18 @@ class UnifiedStaticMemoryPlanner(ModulePass):
                     "tir.usmp.dynamic=expression moves buffers with the sizes; leave out one of "
                     "tir.usmp.use_workspace_io and tir.usmp.dynamic"
                 )
-            found = session.plan(mod, options)
-            if isinstance(found, NoPlan):
-                raise session.unplanned(found)
+            plan = session.plan(mod, options)
+            if isinstance(plan, NoPlan):
+                raise session.unplanned(plan)
             expressions = None
             if computes:
-                expressions = session.offset_expressions(mod, found)
-                found = expressions.plan
+                expressions = session.offset_expressions(mod, plan)
+                plan = expressions.plan
         allocations = assign_stmt_pool_allocations(
-            found.analysis.buffer_info_stmts, found.allocations
+            plan.analysis.buffer_info_stmts, plan.allocations
         )
-        memory_plan = _memory_plan(mod, found, options, session.is_cut_short)
-        states = placed_states(mod, found.analysis.buffer_info_stmts, found.allocations)
+        memory_plan = _memory_plan(mod, plan, options, session.is_cut_short)
+        states = placed_states(mod, plan.analysis.buffer_info_stmts, plan.allocations)
         mod = ConvertPoolAllocationsToOffsets(allocations, offset_expressions=expressions)(mod)
         mod = MEMORY_PLAN_ATTR.put(mod, memory_plan)
         if session.not_compared:
@@ -108,29 +108,29 @@ class UnifiedStaticMemoryPlanner(ModulePass):
 
 
 def _memory_plan(
-    mod: IRModule, found: Plan, options: PlanningOptions, is_cut_short: bool
+    mod: IRModule, plan: Plan, options: PlanningOptions, is_cut_short: bool
 ) -> MemoryPlan:
-    plan = found.found.plan
-    searched = plan if isinstance(plan, SearchedPlan) else None
+    placed = plan.found.plan
+    searched = placed if isinstance(placed, SearchedPlan) else None
     ended_by = searched.ended_by if searched else None
     if is_cut_short and ended_by != WATCHER:
-        # A plan that is proved is the best of the module that the search ended with.
+        # Even a proved plan is the best one only of the module with which the search ended.
         ended_by = TIME
     return MemoryPlan(
-        found.algorithm,
-        found.analysis.memory_pressure,
-        placed_buffers(mod, found),
+        plan.algorithm,
+        plan.analysis.memory_pressure,
+        placed_buffers(mod, plan),
         options.placement,
-        found.found.estimate(),
-        pool_bounds(found.buffers, found.allocations, searched.lower_bounds if searched else None),
+        plan.found.estimate(),
+        pool_bounds(plan.buffers, plan.allocations, searched.lower_bounds if searched else None),
         ended_by,
         _entry_ranges(mod),
-        planned_operators(mod, found),
+        planned_operators(mod, plan),
     )
 
 
 def _entry_ranges(mod: IRModule) -> dict[str, LiveRange]:
-    """Where each entry is in the joint program, if there are several."""
+    """Return the range of each entry in the joint program, if there are several."""
     if entries_of(mod) == [ONLY_ENTRY]:
         return {}
     ranges = entry_ranges(entry_lengths(mod))

@@ -1,8 +1,8 @@
-"""WidenSmallFloats: operators compute float16 and bfloat16 in float32; C has neither type.
+"""WidenSmallFloats: compute float16 and bfloat16 in float32, because C has neither type.
 
 Tensors between operators keep their type. Inside of an operator, buffers and intermediate values
-are float32, as in onnxruntime, and what is stored is rounded to the nearest number of the tensor's
-type. What an operator only moves is not converted.
+are float32, as in onnxruntime, and stored values are rounded to the nearest number of the tensor's
+type. Values that an operator only moves are not converted.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _AS_THEY_ARE = (
     "tirx.buffer_data",
     "tirx.tvm_access_ptr",
 )
-"""Calls whose types are the callee's."""
+"""Calls that keep their types."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.WidenSmallFloats")
 class WidenSmallFloats(ModulePass):
-    """Compute in float32 what PrimFuncs, with or without blocks, compute in smaller types.
+    """Widen the computations of PrimFuncs in small floats, with or without blocks, to float32.
 
-    What is loaded is converted, what is stored is rounded to the nearest number of its type, and
-    buffers and variables that only loads and stores know become float32. Parameters and what
-    tensor intrinsics get keep their types, and what is only moved is not converted.
+    Loaded values are converted, stored values are rounded to the nearest number of their type, and
+    variables and buffers without other uses than loads and stores become float32. Parameters and
+    arguments of tensor intrinsics keep their types. Values that are only moved are not converted.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
@@ -74,28 +74,28 @@ def _widened(func: tirx.PrimFunc) -> tirx.PrimFunc:
 
 
 def _wide_variables(body: tirx.Stmt) -> dict[Var, Var]:
-    """What is float32 now: buffers that only loads and stores know, and variables."""
+    """Return float32 variables for small ones, and for buffers that are only loaded and stored."""
     blocks = nodes_of(body, s_tir.SBlock)
     buffers = [buffer for block in blocks for buffer in block.alloc_buffers]
     buffers += [stmt.buffer for stmt in nodes_of(body, tirx.AllocBuffer)]
     elsewhere = addressed(body) | _passed(body)
-    found: dict[Var, Var] = {}
+    wide: dict[Var, Var] = {}
     for buffer in buffers:
         if str(buffer.dtype) in _SMALL and buffer not in elsewhere:
-            found[buffer] = tirx.decl_buffer(
+            wide[buffer] = tirx.decl_buffer(
                 list(buffer.shape), "float32", buffer.name, scope=buffer.scope()
             )
     for declaration in (*nodes_of(body, tirx.Let), *nodes_of(body, tirx.Bind)):
         if _is_small(declaration.var):
-            found[declaration.var] = tirx.Var(declaration.var.name, "float32")
-    return found
+            wide[declaration.var] = tirx.Var(declaration.var.name, "float32")
+    return wide
 
 
 def _passed(body: tirx.Stmt) -> set[Var]:
-    """Buffers that tensor intrinsics get addresses in."""
+    """Return the buffers in which tensor intrinsics get addresses."""
     calls = map(intrinsic_call, nodes_of(body, tirx.AttrStmt))
     loads = (nodes_of(call, TensorLoad) for call in calls if call is not None)
-    return {load.source for found in loads for load in found}
+    return {load.source for of_call in loads for load in of_call}
 
 
 def _is_small(expr: Any) -> bool:
@@ -103,14 +103,14 @@ def _is_small(expr: Any) -> bool:
 
 
 def _wide(expr: tirx.Expr) -> tirx.Expr:
-    """The number in float32, which has it exactly."""
+    """Return a number in float32, which represents it exactly."""
     if isinstance(expr, FloatImm) and _is_small(expr):
         return FloatImm("float32", float(expr.value))
     return Cast("float32", expr) if _is_small(expr) else expr
 
 
 def _rounded(dtype: str, value: tirx.Expr) -> tirx.Expr:
-    """The nearest number of a small type, or the one that `value` was made from."""
+    """Return the nearest number of a small type, or the original value of a widened one."""
     if isinstance(value, Cast) and str(value.value.ty.dtype) == dtype:
         return value.value
     return Cast(dtype, value)
@@ -121,7 +121,7 @@ def _as_type_of(var: Var, value: tirx.Expr) -> tirx.Expr:
 
 
 def _load(load: TensorLoad) -> tirx.Expr:
-    # The buffer may have become another one.
+    # Load anew, because the buffer may have become another one.
     return _wide(tirx.BufferLoad(load.source, list(load.indices))) if _is_small(load) else load
 
 
@@ -136,7 +136,7 @@ def _select(expr: tirx.Select) -> tirx.Expr:
 
 
 def _conversion(expr: Cast) -> tirx.Expr:
-    """A number that is rounded on purpose is rounded; others are not."""
+    """Return a conversion; one to a small type rounds, and its result is float32 again."""
     target, value = str(expr.ty.dtype), expr.value
     if target in _SMALL:
         through = value if str(value.ty.dtype) == "float32" else Cast("float32", value)
@@ -145,7 +145,7 @@ def _conversion(expr: Cast) -> tirx.Expr:
 
 
 def _call(call: Call) -> tirx.Expr:
-    """A function such as exp, or a choice."""
+    """Return a call, such as exp or a choice, with widened arguments."""
     if isinstance(call.op, Op) and call.op.name == "tirx.address_of":
         return tirx.address_of(_unconverted(call.args[0]))
     if not isinstance(call.op, Op) or call.op.name in _AS_THEY_ARE:
@@ -156,12 +156,12 @@ def _call(call: Call) -> tirx.Expr:
 
 
 def _unconverted(expr: tirx.Expr) -> tirx.Expr:
-    """The element that is addressed, in its own type."""
+    """Return an addressed element in its own type."""
     return expr.value if isinstance(expr, Cast) and _is_small(expr.value) else expr
 
 
 def _attribute(stmt: tirx.AttrStmt) -> tirx.AttrStmt:
-    """Elements stand for their addresses in calls of tensor intrinsics."""
+    """Return a statement whose intrinsic gets addressed elements in their own type."""
     call = intrinsic_call(stmt)
     if call is None:
         return stmt

@@ -1,4 +1,4 @@
-"""ZeroElemOffsets: tensors that operators get begin at their pointers."""
+"""ZeroElemOffsets: let the tensors of operators begin at their pointers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from usmp.passes import ModulePass, with_prim_funcs
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.ZeroElemOffsets")
 class ZeroElemOffsets(ModulePass):
-    """Put 0 for every offset of a parameter that TVM leaves to the caller (`elem_offset`).
+    """Replace symbolic offsets of parameters (`elem_offset`), which TVM leaves to the caller, by 0.
 
-    Operators that TVM writes in statements, `te.extern`, have parameters of symbolic offsets. Every
-    tensor of a Relax model is contiguous and begins at its first element.
+    TVM gives the parameters of `te.extern` operators symbolic offsets. Every tensor of a Relax
+    model is contiguous and begins at its first element.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
