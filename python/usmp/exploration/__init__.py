@@ -1,4 +1,4 @@
-"""Many ways to build one model, side by side: measured, compared, kept, drawn.
+"""Many builds of one model, side by side: measured, compared, stored, drawn.
 
-Nothing here builds a model: what builds one is given to `run_tasks`.
+Nothing here builds a model: `run_tasks` gets a function that does.
 """

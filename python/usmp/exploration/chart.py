@@ -1,4 +1,4 @@
-"""A sweep as a picture: RAM beside flash and instructions, the Pareto front marked."""
+"""A sweep as a picture: RAM over flash and instructions, with the Pareto front marked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FUNCTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     ".html": ("vegalite_to_html", {"bundle": True}),
 }
 ENDINGS = tuple(_FUNCTIONS)
-"""Of files that a chart can be written to."""
+"""The endings of files to which a chart can be written."""
 
 _PLOT = "a plot"
 
@@ -30,7 +30,7 @@ _TITLES = {
 
 
 def check_renderer() -> None:
-    """Refuse to draw where nothing can.
+    """Check that charts can be drawn.
 
     Raises
     ------
@@ -41,22 +41,22 @@ def check_renderer() -> None:
 
 
 def chart(sweep: Sweep, ending: str) -> bytes:
-    """The picture, as a file with this ending; HTML needs no network, and tells of each point what
-    it is.
+    """Return the picture, as a file with this ending. HTML needs no network, and shows the
+    configuration of each point.
 
     Raises
     ------
     ReportExtraMissing
         vl-convert-python is not installed.
     VegaFailed
-        the process that draws fails.
+        the process that draws the picture fails.
     """
     function, options = _FUNCTIONS[ending]
     return run_vega(_PLOT, function, vl_spec=specification(sweep), **options)
 
 
 def specification(sweep: Sweep) -> dict[str, Any]:
-    """What is drawn, in the language of Vega-Lite."""
+    """Return the chart in the language of Vega-Lite."""
     rows = [row for row in sweep.rows() if row.result.outcome == BUILT]
     has_instructions = all(row.result.instructions is not None for row in rows)
     measures = ["flash_bytes", *(["instructions"] if has_instructions else [])]
@@ -64,7 +64,7 @@ def specification(sweep: Sweep) -> dict[str, Any]:
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "title": f"Configurations of {models}",
-        # What is drawn last is on top.
+        # Draw the best points last, on top of the others.
         "data": {"values": [_point(row) for row in sorted(rows, key=lambda r: r.verdict.is_best)]},
         "hconcat": [_panel(measure) for measure in measures],
     }
@@ -94,7 +94,7 @@ def _panel(measure: str) -> dict[str, Any]:
     tooltip = [{"field": name} for name in ("number", "configuration", "status", *_TITLES)]
     points = {
         "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
-        # Shape says the same as color.
+        # Shape repeats color, for readers who cannot see colors.
         "encoding": {**place, "color": color, "shape": shape, "tooltip": tooltip},
     }
     numbers = {
@@ -112,10 +112,10 @@ def _axis(name: str) -> dict[str, Any]:
 
 
 def _plain(text: str) -> str:
-    """Text that ends no script and begins no tag, whoever writes it into a page."""
+    """Return text that ends no script and begins no tag, wherever a page contains it."""
     return shown(text).replace("<", "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}")
 
 
 def ending_of(path: str) -> str:
-    """The ending of a file's name, in lower case."""
+    """Return the ending of a file's name, in lower case."""
     return Path(path).suffix.lower()

@@ -1,4 +1,4 @@
-"""The same work on a cluster of Dask: many computers, or many processes of one."""
+"""The builds of a sweep on a cluster of Dask: many computers, or many processes of one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TICK_SECONDS = 0.1
 
 
 class NoCluster(RuntimeError):
-    """Dask is not installed, or the cluster cannot be used; the message says what to do."""
+    """The error of missing Dask, or of a cluster that cannot be used; the message has advice."""
 
 
 def on_cluster(
@@ -24,23 +24,23 @@ def on_cluster(
     tasks: Sequence[tuple[str, ...]],
     is_interrupted: IsInterrupted,
 ) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Yield each task with its result, as they come.
+    """Yield each task with its result, in the order of completion.
 
     Parameters
     ----------
     address
-        of the scheduler, as "tcp://10.0.0.1:8786".
+        address of the scheduler, as "tcp://10.0.0.1:8786".
     evaluate, shared, tasks, is_interrupted
-        as `in_processes` takes them.
+        parameters of `in_processes`.
 
     Raises
     ------
     NoCluster
         Dask is not installed, there is no scheduler at the address, or it has no workers.
     WorkersLost
-        a task cannot be done there: workers ended, or lack usmp.
+        a task cannot be done there, because workers ended or lack usmp.
     KeyboardInterrupt
-        `is_interrupted` says so.
+        `is_interrupted` returns true.
     """
     with _connected(address) as client:
         if not client.scheduler_info(n_workers=-1)["workers"]:
@@ -48,7 +48,7 @@ def on_cluster(
                 f"the scheduler at {address} has no workers; start some, as in "
                 f"dask worker {address}"
             )
-        # A task of its own, so that what all share is there again if a worker is lost.
+        # A separate task shares the data, so that the scheduler restores it if a worker is lost.
         data = client.submit(_same, shared, pure=False)
         pending = {client.submit(evaluate, data, task, pure=False): task for task in tasks}
         try:

@@ -1,4 +1,4 @@
-"""A sweep as JSON: what a later run continues, and other programs read (docs/explore.md)."""
+"""A sweep as JSON, which later runs continue and other programs read (docs/explore.md)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from usmp.support.strict_json import DamagedJSON, parse_json
 SCHEMA = "usmp-exploration"
 
 SCHEMA_VERSION = 1
-"""Changes when a key is gone or means something else; keys may be added."""
+"""Changes when a key is removed or changes its meaning; keys may be added."""
 
 _LARGEST_BYTES = 256 << 20
 
 
 class OtherSweep(ValueError):
-    """A file is not one that this sweep can continue; the message says why."""
+    """The error of a file that this sweep cannot continue; the message has the reason."""
 
 
 def document(sweep: Sweep) -> dict[str, Any]:
-    """What is known so far."""
+    """Return the results of a sweep so far, as plain data."""
     rows = sweep.rows()
     return {
         "schema": SCHEMA,
@@ -41,7 +41,7 @@ def document(sweep: Sweep) -> dict[str, Any]:
 
 
 def sweep_json(sweep: Sweep) -> str:
-    """The document as text."""
+    """Return the document of a sweep as text."""
     return json.dumps(document(sweep), indent=2) + "\n"
 
 
@@ -64,24 +64,24 @@ def _row(row: Row) -> dict[str, Any]:
 
 
 def take_results(sweep: Sweep, path: str | Path) -> int:
-    """Take over what is done in the file of an earlier run; how many configurations that are.
+    """Add the results in the file of an earlier run, and return the number of configurations.
 
     Raises
     ------
     OtherSweep
-        the file is damaged, or of another model, version or sweep; it is left as it is.
+        the file is damaged, or of another model, version or sweep; it stays as it is.
     OSError
         it cannot be read.
     """
     try:
-        found = parse_json(Path(path).read_bytes(), _LARGEST_BYTES)
-        if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        content = parse_json(Path(path).read_bytes(), _LARGEST_BYTES)
+        if not isinstance(content, dict) or content.get("schema") != SCHEMA:
             raise DamagedJSON(f'it has no "schema" that is "{SCHEMA}"')
-        _check_versions(sweep, found, path)
-        inputs = [InputFile(str(f["name"]), str(f["sha256"])) for f in found["inputs"]]
+        _check_versions(sweep, content, path)
+        inputs = [InputFile(str(f["name"]), str(f["sha256"])) for f in content["inputs"]]
         results = {
             tuple(map(str, row["arguments"])): Result.from_json(row)
-            for row in found["configurations"]
+            for row in content["configurations"]
         }
     except (DamagedJSON, KeyError, TypeError, AttributeError) as error:
         raise _damaged(path, error) from error
@@ -98,24 +98,24 @@ def take_results(sweep: Sweep, path: str | Path) -> int:
                 f"({shown(' '.join(arguments)) or 'no options'}), and would lose it; give the "
                 "options that it was made with, more of them if you like, or name another file"
             )
-    taken = {arguments: r for arguments, r in results.items() if r.outcome != FAILED}
-    sweep.results.update(taken)
-    return len(taken)
+    kept = {arguments: r for arguments, r in results.items() if r.outcome != FAILED}
+    sweep.results.update(kept)
+    return len(kept)
 
 
 def _damaged(path: str | Path, error: Exception) -> OtherSweep:
-    what = str(error) if isinstance(error, ValueError) else "something is missing in it"
+    why = str(error) if isinstance(error, ValueError) else "something is missing in it"
     return OtherSweep(
-        f"{path} is not the file of a sweep, or damaged: {shown(what)}; delete it, or name another "
+        f"{path} is not the file of a sweep, or damaged: {shown(why)}; delete it, or name another "
         "file"
     )
 
 
-def _check_versions(sweep: Sweep, found: dict[str, Any], path: str | Path) -> None:
-    for what, wanted in (("schema_version", SCHEMA_VERSION), ("usmp_version", sweep.version)):
-        if found.get(what) != wanted:
+def _check_versions(sweep: Sweep, content: dict[str, Any], path: str | Path) -> None:
+    for key, wanted in (("schema_version", SCHEMA_VERSION), ("usmp_version", sweep.version)):
+        if content.get(key) != wanted:
             raise OtherSweep(
-                f"{path} was made with {what} {shown(found.get(what))}, and this is {wanted}, "
+                f"{path} was made with {key} {shown(content.get(key))}, and this is {wanted}, "
                 "which may give other results; name another file, or delete it to begin anew"
             )
 

@@ -19,14 +19,14 @@ from usmp.runtime.programs import run_program
 from usmp.support.plain_text import shown
 
 _known: dict[str, CompiledCode | str] = {}
-"""Code, or why it is not known, by what was compiled, and with what: configurations often differ in
-what C does not see."""
+"""Code, or the reason that it is unknown, by the compiler and its input: configurations often
+differ only in options that C does not depend on."""
 
 _LONGEST_REASON = 300
 
 
 def measure(factory: AOTExecutorFactoryModule) -> Result:
-    """What a model takes: RAM and flash, and about how many instructions a run takes."""
+    """Return the RAM and flash of a model, and the approximate instructions of a run."""
     metadata = factory.metadata["modules"][factory.module_name]
     memory, operators = metadata["memory"], metadata["operators"]
     code_bytes, code, compiler, code_reason = _code(factory.files(), metadata)
@@ -56,7 +56,7 @@ def measure(factory: AOTExecutorFactoryModule) -> Result:
 
 
 def _instructions(operator: Mapping[str, Any]) -> int | None:
-    """Of an operator, or of those that it runs interleaved; None if nothing is known."""
+    """Return the instructions of an operator, or of those in its segment; None if unknown."""
     known = [
         schedule["instructions"]
         for schedule in operator.get("schedules", ())
@@ -68,18 +68,18 @@ def _instructions(operator: Mapping[str, Any]) -> int | None:
 def _code(
     files: Mapping[str, bytes], metadata: Mapping[str, Any]
 ) -> tuple[int | None, str, str | None, str | None]:
-    """Bytes of code; one of `CODE_KINDS`; what they are from; why they are not those of the whole.
+    """Return bytes of code, one of `CODE_KINDS`, the compiler, and why not all bytes are known.
 
-    For a core, or a board, there must be its compiler; portable C is for any, and the compiler of
-    this host gives an estimate.
+    For a core or a board, its compiler must be installed. Portable C is for any core, so the
+    compiler of this host gives an estimate.
     """
     cross = module_compiler(metadata)
     host = os.environ.get("CC", "").split() or ["cc"]
     program = host[0] if cross is None else cross.program
     version = _version(program)
     own = sorted((name, text) for name, text in files.items() if name.startswith("codegen/"))
-    made = (own, metadata.get("target"), cross or host, version)
-    digest = hashlib.sha256(repr(made).encode()).hexdigest()
+    key = (own, metadata.get("target"), cross or host, version)
+    digest = hashlib.sha256(repr(key).encode()).hexdigest()
     if digest not in _known:
         try:
             _known[digest] = compiled_code(files, metadata, cross)
@@ -98,7 +98,7 @@ def _code(
 
 @cache
 def _version(compiler: str) -> str | None:
-    """Its name and version; None if it is not there."""
+    """Return the name and version of a compiler; None if it is not installed."""
     try:
         done = run_program([compiler, "-dumpfullversion", "-dumpversion"])
     except OSError:

@@ -1,4 +1,4 @@
-"""Which results no other one is better than in every respect: the Pareto front."""
+"""The Pareto front: the results to which no other result is better in every respect."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from usmp.exploration.result import BUILT, COSTS, Result
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a result compares with all others.
+    """The comparison of a result with all others.
 
     Parameters
     ----------
     is_within_limits
-        built, and within the limits of RAM and flash.
+        whether it is built and within the limits of RAM and flash.
     dominated_by
-        the index of a result that is nowhere worse and somewhere better; itself dominated by
-        none. None if there is none.
+        index of a result that is nowhere worse and somewhere better, and that no other dominates;
+        None without such a result.
     same_as
-        the index of the first result with the same costs; None if that is this one.
+        index of the first result with the same costs; None for this first result.
     """
 
     is_within_limits: bool
@@ -29,27 +29,27 @@ class Verdict:
 
     @property
     def is_best(self) -> bool:
-        """Whether it is on the front, and the first with its costs."""
+        """Whether it is the first with its costs on the front."""
         return self.is_within_limits and self.dominated_by is None and self.same_as is None
 
 
 def compared_costs(results: Sequence[Result]) -> list[str]:
-    """The names of the costs that are compared: those that are known of all built results."""
+    """Return the names of the costs that are known for all built results."""
     built = [result for result in results if result.outcome == BUILT]
-    return [name for name in COSTS if all(getattr(each, name) is not None for each in built)]
+    return [name for name in COSTS if all(getattr(result, name) is not None for result in built)]
 
 
 def judge(
     results: Sequence[Result], max_ram: int | None = None, max_flash: int | None = None
 ) -> list[Verdict]:
-    """Compare results, as many as there are.
+    """Return the verdict of each result.
 
     Parameters
     ----------
     results
-        in the order of the sweep.
+        results in the order of the sweep.
     max_ram, max_flash
-        bytes; what takes more is on no front, and dominates nothing.
+        limits in bytes; a result above them is on no front, and dominates none.
     """
     names = compared_costs(results)
     costs = [tuple(getattr(result, name) for name in names) for result in results]
@@ -79,5 +79,5 @@ def _is_within(result: Result, max_ram: int | None, max_flash: int | None) -> bo
     )
 
 
-def _dominates(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    return one != other and all(a <= b for a, b in zip(one, other, strict=True))
+def _dominates(cost: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    return cost != other and all(a <= b for a, b in zip(cost, other, strict=True))

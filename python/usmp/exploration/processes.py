@@ -1,4 +1,4 @@
-"""Work in several processes of this computer, each of which loads TVM once."""
+"""The builds of a sweep in several processes of this computer, each of which loads TVM once."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 from usmp.support.termination import end_by_signals, postponed_signals, settle, undo_at_signal
 
 Evaluate: TypeAlias = Callable[[Any, tuple[str, ...]], dict[str, Any]]
-"""From what all share and the arguments of a configuration to `Result.as_json`; it can be imported
-by its name, and raises nothing that is the configuration's fault."""
+"""Makes `Result.as_json` from shared data and the arguments of a configuration. The function can be
+imported by its name, and raises no errors of configurations."""
 
 IsInterrupted: TypeAlias = Callable[[], bool]
 
@@ -25,11 +25,11 @@ _TERMINATED = 143
 
 
 class WorkersLost(RuntimeError):
-    """Processes that build configurations ended before their work did."""
+    """The error of processes that end before their configurations are built."""
 
 
 _own: list[Any] = []
-"""In a worker: the function, and what all configurations share."""
+"""In a worker: the function, and the data that all configurations share."""
 
 
 def in_processes(
@@ -39,28 +39,28 @@ def in_processes(
     jobs: int,
     is_interrupted: IsInterrupted,
 ) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Yield each task with its result, as they come.
+    """Yield each task with its result, in the order of completion.
 
-    Processes are started anew, not forked: TVM has threads. They end with the iteration, and with
-    this process.
+    Processes are spawned, not forked, because TVM has threads. They end with the iteration, and
+    with this process.
 
     Parameters
     ----------
     evaluate, shared
-        the work, and what it takes beside a task; both can be pickled.
+        the function, and the data that it takes besides a task; both can be pickled.
     tasks
-        arguments of configurations.
+        arguments of each configuration.
     jobs
-        how many processes there are at once.
+        most processes at once.
     is_interrupted
-        whether to give up.
+        returns whether to stop.
 
     Raises
     ------
     WorkersLost
-        a process ended, as for lack of memory.
+        a process ended, such as for lack of memory.
     KeyboardInterrupt
-        `is_interrupted` says so.
+        `is_interrupted` returns true.
     """
     others = set(multiprocessing.active_children())
     stop = partial(_stop, others)
@@ -94,7 +94,7 @@ def in_processes(
 
 
 def _stop(others: set[BaseProcess]) -> None:
-    """End the processes: tidily, or else at once."""
+    """End the processes by a signal, and kill those that do not end soon."""
     own = [process for process in multiprocessing.active_children() if process not in others]
     for process in own:
         process.terminate()
@@ -106,8 +106,8 @@ def _stop(others: set[BaseProcess]) -> None:
 
 
 def _begin(evaluate: Evaluate, shared: Any) -> None:
-    """In a worker, first: the process that started it decides what an interrupt means, and tells
-    by SIGTERM; temporary files and compilers go then."""
+    """Prepare a worker. Its parent decides about interrupts, and ends it by SIGTERM, at which
+    temporary files and compilers are removed."""
     end_by_signals("tvmc")
     settle(_TERMINATED)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -116,7 +116,7 @@ def _begin(evaluate: Evaluate, shared: Any) -> None:
 
 
 def _watch_parent() -> None:
-    """End with the parent process, also if it is killed."""
+    """End this process when its parent ends, even if that is killed."""
     from threading import Thread
 
     parent = multiprocessing.parent_process()

@@ -1,4 +1,4 @@
-"""What is known of one configuration of a sweep: plain data, the same wherever it was made."""
+"""The result of one configuration of a sweep: plain data, equal on all machines."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 BUILT, DOES_NOT_FIT, REFUSED, FAILED = "built", "does not fit", "refused", "failed"
 
 OUTCOMES = (BUILT, DOES_NOT_FIT, REFUSED, FAILED)
-"""Values of `Result.outcome`: of what is not built, `reason` says why. A failure is not the
-fault of the configuration: usmp or the process that built it failed."""
+"""Values of `Result.outcome`; `reason` explains all but the first. A failure is a fault of usmp or
+of the process, not of the configuration."""
 
 COMPILED, ESTIMATED, NOT_LINKED, UNKNOWN = "compiled", "estimated", "not linked", "unknown"
 
 CODE_KINDS = (COMPILED, ESTIMATED, NOT_LINKED, UNKNOWN)
-"""Values of `Result.code`: by a compiler for the target, by the one of a host, the operators alone
-by one for the target, or not at all."""
+"""Values of `Result.code`: measured by a compiler for the target, by the host's compiler, for the
+operators alone by a compiler for the target, or unknown."""
 
 COSTS = ("ram_bytes", "flash_bytes", "instructions")
 """The figures of a result that are compared; less is better."""
@@ -24,40 +24,40 @@ COSTS = ("ram_bytes", "flash_bytes", "instructions")
 
 @dataclass(frozen=True)
 class Result:
-    """A configuration that was tried.
+    """The result of building a configuration.
 
     Parameters
     ----------
     outcome
         one of `OUTCOMES`.
     reason
-        of an outcome that is not `BUILT`, one line.
+        reason of an outcome other than `BUILT`, one line.
     workspace_bytes, io_bytes, state_bytes
-        RAM that runs take, but for the stack: workspace pools; inputs and outputs that the
-        application has outside of them; what of the pools is kept between runs.
+        RAM of a run without the stack, in bytes: workspace pools; inputs and outputs outside of
+        them; the part of the pools that persists between runs.
     constant_bytes
-        of all constant pools.
+        bytes of all constant pools.
     code_bytes
-        machine code with its tables; None if `code` is `UNKNOWN`.
+        bytes of machine code with its tables; None if `code` is `UNKNOWN`.
     code
         one of `CODE_KINDS`.
     compiler
-        what the bytes of the code are from.
+        compiler that made the code.
     code_reason
-        why the code is `NOT_LINKED` or `UNKNOWN`, one line.
+        reason that the code is `NOT_LINKED` or `UNKNOWN`, one line.
     instructions
-        about how many instructions a run takes by the costs of the core, of the operators for
-        which these are known; None if for none.
+        approximate instructions of a run by the costs of the core, over operators with known costs;
+        None if there are none.
     operators, estimated_operators
-        how many there are, and of how many the instructions are known.
+        number of operators, and of those with known instructions.
     macs
-        multiply-accumulates of a run; None if they are not known of all operators.
+        multiply-accumulates of a run; None if they are unknown for an operator.
     algorithm
-        that made the plan.
+        algorithm that made the plan.
     is_optimal
         whether it is proved that no pool could be smaller; false if time ended the search.
     search_ended_by
-        what ended the search for the plan, as in metadata; None if the algorithm does not search.
+        end of the search for the plan, as in metadata; None without a search.
     """
 
     outcome: str
@@ -80,20 +80,20 @@ class Result:
 
     @property
     def ram_bytes(self) -> int | None:
-        """Workspace pools, and inputs and outputs outside of them."""
+        """Bytes of workspace pools, and of inputs and outputs outside of them."""
         if self.workspace_bytes is None or self.io_bytes is None:
             return None
         return self.workspace_bytes + self.io_bytes
 
     @property
     def flash_bytes(self) -> int | None:
-        """Constants, and the code as far as it is known."""
+        """Bytes of constants, and of the code as far as they are known."""
         if self.constant_bytes is None:
             return None
         return self.constant_bytes + (self.code_bytes or 0)
 
     def as_json(self) -> dict[str, Any]:
-        """Every field by name, and the two sums."""
+        """Return all fields by name, and the two sums."""
         return {
             "outcome": self.outcome,
             "reason": self.reason,
@@ -104,12 +104,12 @@ class Result:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Result:
-        """The result that `as_json` described.
+        """Return the result that `as_json` wrote.
 
         Raises
         ------
         ValueError
-            it is none.
+            the data are no result.
         """
         values: dict[str, Any] = {field.name: data.get(field.name) for field in fields(cls)}
         result = cls(**values)

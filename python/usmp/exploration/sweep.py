@@ -1,4 +1,4 @@
-"""A sweep: one model, its configurations in order, and what is known of them so far."""
+"""A sweep: one model, its configurations in order, and their results so far."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class Configuration:
     Parameters
     ----------
     name
-        of the set of flags that it has, if there are several.
+        name of the set of flags, if there are several sets.
     options
-        what it has for each varied option.
+        name and value of each varied option.
     arguments
-        all arguments of `tvmc compile` but the files; two configurations differ in these.
+        all arguments of `tvmc compile` without the files, unique to a configuration.
     command
-        what builds the same, as a line for a shell.
+        command that builds the configuration, as a line for a shell.
     duplicates
-        labels of further combinations that have the same arguments; it stands for them.
+        labels of other combinations with the same arguments, which it represents.
     """
 
     name: str | None
@@ -36,7 +36,7 @@ class Configuration:
 
     @property
     def label(self) -> str:
-        """What makes it different from the others."""
+        """The text that distinguishes it from other configurations."""
         varied = " ".join(f"{name}={value}" for name, value in self.options)
         return " ".join(filter(None, (self.name, varied))) or "as given"
 
@@ -48,9 +48,9 @@ class InputFile:
     Parameters
     ----------
     name
-        what it is called: that of the file, without its folder.
+        name of the file, without its folder.
     sha256
-        of its content, in hexadecimal.
+        SHA-256 of the content, in hexadecimal.
     """
 
     name: str
@@ -58,26 +58,26 @@ class InputFile:
 
     @classmethod
     def of(cls, name: str, content: bytes) -> InputFile:
-        """A file with this content."""
+        """Return the entry for a file with this content."""
         return cls(name, hashlib.sha256(content).hexdigest())
 
 
 @dataclass
 class Sweep:
-    """The configurations, and the results of those that are done.
+    """The configurations of a sweep, and the results of those that are done.
 
     Parameters
     ----------
     version
-        of usmp; another one may give other results.
+        version of usmp; another one may give other results.
     inputs
-        the models, and what else is read.
+        the models, and all other input files.
     configurations
-        in the order in which they are shown.
+        all configurations, in the order in which they are shown.
     max_ram_bytes, max_flash_bytes
-        what takes more is not compared.
+        limits in bytes; configurations above them are not compared.
     results
-        by the arguments of configurations.
+        results by the arguments of configurations.
     """
 
     version: str
@@ -89,15 +89,15 @@ class Sweep:
 
     @property
     def remaining(self) -> list[Configuration]:
-        """What is still to be done; a failure, which may be none the next time, is."""
-        return [each for each in self.configurations if not self._is_done(each)]
+        """Configurations without a result, and failures, which may succeed the next time."""
+        return [c for c in self.configurations if not self._is_done(c)]
 
     def _is_done(self, configuration: Configuration) -> bool:
         result = self.results.get(configuration.arguments)
         return result is not None and result.outcome != FAILED
 
     def rows(self) -> list[Row]:
-        """The configurations that have a result, in order, each compared with all others."""
+        """Return the configurations with a result, in order, each compared with all others."""
         done = [
             (number, configuration, self.results[configuration.arguments])
             for number, configuration in enumerate(self.configurations, 1)
@@ -120,14 +120,14 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Row:
-    """A configuration with its result, and its place among the others.
+    """A configuration with its result, and its rank among the others.
 
     Parameters
     ----------
     number
-        of the configuration in the sweep, from 1.
+        number of the configuration in the sweep, from 1.
     dominated_by, same_as
-        as `Verdict` has them, but numbers of configurations.
+        fields of `Verdict`, but as numbers of configurations.
     """
 
     number: int
@@ -139,7 +139,7 @@ class Row:
 
     @property
     def status(self) -> str:
-        """In a few words."""
+        """The verdict in a few words."""
         if self.result.reason is not None:
             return self.result.outcome
         if not self.verdict.is_within_limits:
@@ -150,7 +150,7 @@ class Row:
 
 
 def best_first(rows: Sequence[Row]) -> list[Row]:
-    """The front by RAM, then flash, then instructions; then the others in their order."""
+    """Return the front, sorted by RAM, flash and instructions, then the other rows in order."""
     best = sorted((row for row in rows if row.verdict.is_best), key=_costs)
     return [*best, *(row for row in rows if not row.verdict.is_best)]
 
@@ -170,7 +170,7 @@ def _number(index: int | None, numbers: Sequence[int]) -> int | None:
 
 
 def option_names(configurations: Sequence[Configuration]) -> list[str]:
-    """The names of the options that are varied, in order."""
+    """Return the names of the varied options, in order."""
     names: Mapping[str, None] = dict.fromkeys(
         name for configuration in configurations for name, _ in configuration.options
     )

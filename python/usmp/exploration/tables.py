@@ -1,4 +1,4 @@
-"""A sweep for people and spreadsheets: table, CSV, Markdown."""
+"""A sweep for readers and spreadsheets: table, CSV, Markdown."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ FIGURES = (
     "is_optimal",
     "search_ended_by",
 )
-"""Columns of the CSV that are members of `Result`."""
+"""Columns of the CSV with members of `Result`."""
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _LONGEST_REASON = 300
 _COSTS = ("RAM", "flash", "instructions")
-"""Headings of what is compared."""
+"""Headings of the compared costs."""
 _SHELL_WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|\S)+""")
 _INDENT = "    "
 
 
 def sweep_csv(sweep: Sweep) -> str:
-    """A header and a row for each configuration that is done, in the order of the sweep."""
+    """Return a header, and a row for each configuration that is done, in the order of the sweep."""
     from usmp.report.plan_formats import name_cell
 
     names = option_names(sweep.configurations)
@@ -81,7 +81,7 @@ def sweep_csv(sweep: Sweep) -> str:
 
 
 def sweep_markdown(sweep: Sweep) -> str:
-    """Tables of what is built and of what is not, notes, and the commands of the best."""
+    """Return tables of built and other configurations, notes, and the commands of the best."""
     rows = best_first(sweep.rows())
     built = [row for row in rows if row.result.outcome == BUILT]
     lines = [
@@ -107,9 +107,9 @@ def sweep_markdown(sweep: Sweep) -> str:
 
 
 def print_sweep(sweep: Sweep, console: Console | None = None) -> None:
-    """Print a table, the best first; then reasons, notes, and the commands of the best.
+    """Print a table with the best first, then reasons, notes, and the commands of the best.
 
-    What is the same in all rows is said above the table.
+    Cells that are the same in all rows are printed above the table.
     """
     from rich.console import Console
     from rich.text import Text
@@ -126,30 +126,30 @@ def print_sweep(sweep: Sweep, console: Console | None = None) -> None:
         if len(built) > 1 and len(set(cells)) == 1
     }
     if same:
-        print_text(f"The same in all: {', '.join(_said(*each) for each in same.items())}", console)
+        print_text(f"The same in all: {', '.join(_pair(*item) for item in same.items())}", console)
     varied = {heading: cells for heading, cells in columns.items() if heading not in same}
     table = _table(built, varied)
     print_table(table if is_whole(table, console) else _narrow_table(built, varied), console)
     for row in rows:
         if row.result.reason is not None:
-            what = f"{row.number} ({shown(row.configuration.label)}): {row.status}"
-            print_text(f"{what}: {shown(row.result.reason, _LONGEST_REASON)}", console)
+            subject = f"{row.number} ({shown(row.configuration.label)}): {row.status}"
+            print_text(f"{subject}: {shown(row.result.reason, _LONGEST_REASON)}", console)
     for note in notes(sweep, rows):
         print_text(note, console)
     for row in rows:
         if _is_best(row):
             command = f"{row.number}: {row.configuration.command}"
             for line in shell_lines(command, text_width(console)):
-                # As it is, however narrow the terminal is: it is there to be copied.
+                # Do not wrap the line at narrow terminals, because users copy it.
                 console.print(Text(printable(line)), soft_wrap=True)
 
 
 def shell_lines(command: str, width: int) -> list[str]:
-    """A command in lines for a shell, of `width` cells at most if its words are not longer."""
+    """Return a command as lines for a shell, of at most `width` cells unless a word is longer."""
     first, *others = _SHELL_WORD.findall(command)
     lines = [first]
     for word in others:
-        # Behind each line but the last there is a backslash.
+        # All lines but the last end with a backslash.
         if cell_width(lines[-1]) + cell_width(word) + len("  \\") > width:
             lines.append(_INDENT + word)
         else:
@@ -158,7 +158,7 @@ def shell_lines(command: str, width: int) -> list[str]:
 
 
 def _columns(sweep: Sweep, built: Sequence[Row]) -> dict[str, list[str]]:
-    """The cells of what is built below each heading: costs, then what is varied."""
+    """Return the cells of built configurations by heading: costs, then varied options."""
     figures = zip(*map(_figures, built), strict=True)
     columns = {heading: list(cells) for heading, cells in zip(_COSTS, figures, strict=False)}
     if any(row.configuration.name is not None for row in sweep.rows()):
@@ -168,14 +168,14 @@ def _columns(sweep: Sweep, built: Sequence[Row]) -> dict[str, list[str]]:
     return columns
 
 
-def _said(heading: str, cell: str) -> str:
+def _pair(heading: str, cell: str) -> str:
     if heading == "set" or heading in _COSTS:
         return f"{heading} {shown(cell)}"
     return f"{shown(heading)}={shown(cell)}"
 
 
 def _table(built: Sequence[Row], columns: Mapping[str, Sequence[str]]) -> TextTable:
-    """A row for each, with these columns."""
+    """Return a table with a row for each built configuration."""
     rows = [
         [str(row.number), *(cells[place] for cells in columns.values()), _best(row)]
         for place, row in enumerate(built)
@@ -186,18 +186,18 @@ def _table(built: Sequence[Row], columns: Mapping[str, Sequence[str]]) -> TextTa
 
 
 def _narrow_table(built: Sequence[Row], columns: Mapping[str, Sequence[str]]) -> TextTable:
-    """The same with all that is varied in one column."""
+    """Return the table with all varied options in one column."""
     costs = {heading: cells for heading, cells in columns.items() if heading in _COSTS}
     options = {heading: cells for heading, cells in columns.items() if heading not in _COSTS}
     varied = [
-        " ".join(_said(heading, cells[place]) for heading, cells in options.items() if cells[place])
+        " ".join(_pair(heading, cells[place]) for heading, cells in options.items() if cells[place])
         for place in range(len(built))
     ]
     return _table(built, {**costs, "configuration": varied} if options else costs)
 
 
 def notes(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
-    """What a reader has to know of the figures, a sentence each."""
+    """Return the notes that explain the figures, a sentence each."""
     built = [row.result for row in rows if row.result.outcome == BUILT]
     if not built:
         return []
@@ -214,7 +214,7 @@ def notes(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
 
 
 def _duplicate_notes(rows: Sequence[Row]) -> list[str]:
-    """Which combinations of options another one stands for."""
+    """Return notes about combinations of options that a configuration represents."""
     return [
         f"{row.number} ({shown(row.configuration.label)}) is also "
         f"{shown(', '.join(row.configuration.duplicates), _LONGEST_REASON)}: the options are the "
@@ -225,7 +225,7 @@ def _duplicate_notes(rows: Sequence[Row]) -> list[str]:
 
 
 def _time_notes(built: Sequence[Result]) -> list[str]:
-    """That some of the figures could be smaller, if a time budget ended searches."""
+    """Return a note about figures that may be too large, if a time budget ended searches."""
     ended = sum(result.search_ended_by == TIME for result in built)
     if not ended:
         return []
@@ -236,7 +236,7 @@ def _time_notes(built: Sequence[Result]) -> list[str]:
 
 
 def _code_notes(rows: Sequence[Row]) -> list[str]:
-    """How the bytes of code are known, in the order in which that occurs."""
+    """Return notes about the sources of code bytes, in order of first occurrence."""
     compilers: dict[tuple[str, str | None, str | None], list[int]] = {}
     for row in sorted(rows, key=lambda row: row.number):
         if row.result.outcome == BUILT:
@@ -286,7 +286,7 @@ def _is_best(row: Row) -> bool:
 
 
 def _best(row: Row) -> str:
-    """The status in as few letters as a narrow table has room for."""
+    """Return the status in few letters, for narrow tables."""
     if row.dominated_by is not None:
         return f"no: {row.dominated_by}"
     if row.same_as is not None:
@@ -304,7 +304,7 @@ def _figures(row: Row) -> list[str]:
 
 
 def _code(text: str) -> str:
-    """Text as code, whatever backticks are in it."""
+    """Return text as code of Markdown, with any backticks in it."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence, space = "`" * (longest + 1), " " if longest else ""
     return f"{fence}{space}{printable(text)}{space}{fence}"
