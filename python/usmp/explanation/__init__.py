@@ -1,6 +1,6 @@
 """`usmp.explain`: why a model needs the memory that it does, and what would reduce it."""
 
-# Waits while another thread loads TVM; an import of one of its modules would not wait.
+# This waits while another thread loads TVM; an import of one of TVM's modules would not.
 import tvm  # noqa: F401
 
 from usmp.explanation.explanation import Explanation as Explanation

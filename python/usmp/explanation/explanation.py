@@ -1,4 +1,4 @@
-"""usmp.explain: a build, what is known of its peak, and builds with one option changed."""
+"""usmp.explain: a build, facts about its peak, and builds with one option changed."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from usmp.support.errors import FaultError, UnsupportedModelError
 from usmp.support.plain_text import printable
 
 _LONGEST_REASON = 160
-"""Characters that are told of an error."""
+"""Most characters of an error in a document."""
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Why a model needs the memory that it does.
+    """The reasons for the memory that a model needs.
 
     Parameters
     ----------
     module
-        the model, compiled.
+        the compiled model.
     document
-        all that is known, as `to_json` writes it.
+        all facts, as `to_json` writes them.
     """
 
     module: AOTExecutorFactoryModule
@@ -56,19 +56,19 @@ class Explanation:
         return explanation_text(self.document)
 
     def __str__(self) -> str:
-        """The text that `tvmc explain` prints."""
+        """Return the text that `tvmc explain` prints."""
         return self._text
 
     def to_json(self) -> str:
-        """The document: `{"schema": "usmp.explanation", "version": 1, ...}`; sizes are bytes."""
+        """Return the document as JSON, sizes in bytes: `{"schema": "usmp.explanation", ...}`."""
         return explanation_json(self.document)
 
     def to_markdown(self) -> str:
-        """The text, with headings and tables of Markdown."""
+        """Return the text, with headings and tables of Markdown."""
         return explanation_markdown(self.document)
 
     def _repr_markdown_(self) -> str:
-        """What notebooks show."""
+        """Return the text that notebooks show."""
         return self.to_markdown()
 
 
@@ -81,36 +81,36 @@ def explain(
     progress: Callable[[str], None] | None = None,
     **arguments: Any,
 ) -> Explanation:
-    """Build a model, and say why its peak is what it is, and what would reduce it.
+    """Build a model, and explain its peak and the options that would reduce it.
 
-    For each workspace pool: the operator at the peak, the buffers that are live there with what
-    keeps them alive, which of them may share no more bytes and why, which buffers force the peak,
-    and whether it is proved to be the lowest. What would reduce it is not guessed: the model is
-    planned again with each option changed. Options are those of the current `PassContext`, as for
+    For each workspace pool, it names the operator at the peak, the buffers that are live there and
+    why, the pairs of them that share no more bytes and why, and the buffers that force the peak. It
+    states whether the peak is proved to be the lowest. Reductions are not guessed: the model is
+    planned again with each option changed. Options come from the current `PassContext`, as for
     `usmp.build`.
 
     Parameters
     ----------
     mod
-        as for `usmp.build`.
+        see `usmp.build`.
     suggestions
         whether the model is planned again with other options.
     progress
-        is told what begins.
+        called with the name of each step when it begins.
     arguments
-        those of `usmp.build`, by name.
+        arguments of `usmp.build`, by name.
 
     Raises
     ------
     ValueError
-        as `usmp.build`; so do the others. The model as it is has to fit its pools.
+        see `usmp.build`, also for other errors. The unchanged model has to fit its pools.
     """
     start_seconds = time.monotonic()
-    tell = progress or (lambda _: None)
+    notify = progress or (lambda _: None)
     executor = arguments.get("executor") or "aot"
     arguments |= {"executor": executor if isinstance(executor, Executor) else Executor(executor)}
     shared_state = bool(arguments.pop("shared_state", False))
-    # Read once: what is built again is the same module, of which the session knows the facts.
+    # Import once, so that all builds have one module, whose facts the session knows.
     sizes, shapes = (arguments.pop(name, None) or {} for name in ("max_sizes", "input_shapes"))
     imported = import_models(mod, shared_state, sizes, shapes)
     planned = Planned()
@@ -123,11 +123,11 @@ def explain(
         with planning_session(own), _context(dict(current.config), noting):
             module = build(imported, **arguments)
         metadata = module.metadata["modules"][module.module_name]
-        tell("explaining")
+        notify("explaining")
         facts = plan_facts(session, planned, metadata)
         tried = None
         if suggestions:
-            tried = _tried(session, imported, arguments, planned.options, metadata, tell)
+            tried = _tried(session, imported, arguments, planned.options, metadata, notify)
     return Explanation(module, explanation_document(metadata, facts, tried))
 
 
@@ -137,29 +137,29 @@ def _tried(
     arguments: Mapping[str, Any],
     options: PlanningOptions,
     metadata: Mapping[str, Any],
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """Return what each of the trials brings. The time that remains is divided equally."""
+    """Return the outcome of each trial. The remaining time is divided equally."""
     config = {str(k): v for k, v in PassContext.current().config.items()}
-    # Plans of a fixed amount of work are compared, within the time of the command.
+    # Compare plans of a fixed amount of work, within the time of the command.
     quick = options.without_time()
     config = {k: v for k, v in config.items() if k != "tir.usmp.time_budget"}
     config["tir.usmp.algorithm"] = quick.algorithm
     candidates = list(trials(options, config, arguments, metadata))
-    found = []
+    outcomes = []
     for number, trial in enumerate(candidates, 1):
-        tell(f"trying {trial.flag} ({number} of {len(candidates)})")
+        notify(f"trying {trial.flag} ({number} of {len(candidates)})")
         deadline = session.deadline
         if has_passed(deadline):
             outcome = _not_tried(trial, metadata["memory"])
-            found.append({**outcome, "refused": NO_TIME})
+            outcomes.append({**outcome, "refused": NO_TIME})
             continue
         share = deadline and deadline.share(len(candidates) + 1 - number)
-        more = trial.search_seconds
-        own = None if more is None else Deadline(time.monotonic() + more)
+        seconds = trial.search_seconds
+        own = None if seconds is None else Deadline(time.monotonic() + seconds)
         with planning_session(earliest(share, own)), session.own_record():
-            found.append(_outcome(mod, arguments, config, trial, metadata["memory"]))
-    return found
+            outcomes.append(_outcome(mod, arguments, config, trial, metadata["memory"]))
+    return outcomes
 
 
 def _outcome(
@@ -169,7 +169,7 @@ def _outcome(
     trial: Trial,
     before: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What one trial brings, as plain data."""
+    """Return the outcome of one trial, as plain data."""
     outcome = _not_tried(trial, before)
     changed = {k: v for k, v in {**config, **trial.config}.items() if v is not None}
     try:
@@ -190,7 +190,7 @@ def _outcome(
 
 
 def _not_tried(trial: Trial, before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is known of a trial without a build."""
+    """Return the facts about a trial before its build."""
     return {
         "name": trial.name,
         "flag": trial.flag,
@@ -210,13 +210,13 @@ def _peaks(memory: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _in_few_words(error: Exception) -> str:
-    """The beginning of what an error says: its cause, without what to do."""
+    """Return the beginning of an error's text: its cause, without the advice."""
     text = printable(str(error).partition("\n")[0].partition("; ")[0]).rstrip(".")
     return text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 3]}..."
 
 
 def _context(config: Mapping[str, Any], instruments: Sequence[Any]) -> PassContext:
-    """The current PassContext with other options and instruments."""
+    """Return the current PassContext with other options and instruments."""
     current = PassContext.current()
     return PassContext(
         opt_level=current.opt_level,

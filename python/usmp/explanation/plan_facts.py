@@ -1,4 +1,4 @@
-"""What the analysis knows of the peak of each workspace pool, as plain data."""
+"""Facts of the analysis about the peak of each workspace pool, as plain data."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _PLANNER = "usmp.UnifiedStaticMemoryPlanner"
 
 @dataclass
 class Planned:
-    """The module that was planned last, and how.
+    """The module that was planned last, and its options.
 
     Parameters
     ----------
     mod
-        as the planner took it.
+        the module that the planner received.
     options
-        of its PassContext.
+        options of its PassContext.
     """
 
     mod: IRModule | None = None
@@ -43,7 +43,7 @@ class Planned:
 
 
 def noting_what_is_planned(planned: Planned) -> PassInstrument:
-    """An instrument that keeps the module that the planner is given."""
+    """Return an instrument that keeps the module that the planner receives."""
 
     class _Noting(PassInstrument):  # type: ignore[misc]
         def run_before_pass(self, mod: IRModule, info: object) -> None:
@@ -57,25 +57,25 @@ def noting_what_is_planned(planned: Planned) -> PassInstrument:
 def plan_facts(
     session: PlanningSession, planned: Planned, module: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """For each workspace pool why buffers that are live at the peak share no more bytes, what
-    forces the peak, and where it would be without the operator that has it.
+    """Return, for each workspace pool, why buffers at the peak share no more bytes, the buffers
+    that force the peak, and the peak without the operator that has it.
 
     Parameters
     ----------
     session
-        in which it was planned.
+        session in which the module was planned.
     planned
-        the module.
+        the module before planning, and its options.
     module
-        the metadata of what it became.
+        metadata of the planned module.
     """
     assert planned.mod is not None
     prepared = session.prepared(planned.mod, planned.options)
-    found = session.plan(prepared, planned.options)
-    if not isinstance(found, Plan):
+    plan = session.plan(prepared, planned.options)
+    if not isinstance(plan, Plan):
         return {}
-    reasons = SharingReasons(session, prepared, found, planned.options)
-    by_name = {str(buffer.name_hint): buffer for buffer in found.buffers}
+    reasons = SharingReasons(session, prepared, plan, planned.options)
+    by_name = {str(buffer.name_hint): buffer for buffer in plan.buffers}
     pools = [pool for pool in module["memory"]["pools"] if pool["kind"] == "workspace"]
     return {
         pool["name"]: _pool_facts(module, pool, by_name, reasons, planned.options) for pool in pools
@@ -95,25 +95,25 @@ def _pool_facts(
     if position is not None:
         pool = {**pool, "live_at_peak": _live(pool, position)}
     live = [by_name[name] for name in pool["live_at_peak"] if name in by_name]
-    pairs = [asdict(reasons.of(one, other)) for one, other in combinations(live, 2)]
+    pairs = [asdict(reasons.of(first, second)) for first, second in combinations(live, 2)]
     facts: dict[str, Any] = {
         "pairs": [_named(pair) for pair in pairs],
         "forced_by": None,
         "next_peak": None,
     }
-    # Where offsets are expressions, there is no one place that the buffers have.
+    # If offsets are expressions, buffers have no single place.
     if options.dynamic == EXPRESSION:
         return facts
     forced = forcing_buffers(held, pool["lower_bound_bytes"]) if held else None
     facts["forced_by"] = None if forced is None else _forced_by(forced, placed)
-    at = operator_at_peak(module, pool)
-    if at is not None and "start" in module["operators"][at]:
-        facts["next_peak"] = _next_peak(module, pool, held, module["operators"][at])
+    index = operator_at_peak(module, pool)
+    if index is not None and "start" in module["operators"][index]:
+        facts["next_peak"] = _next_peak(module, pool, held, module["operators"][index])
     return facts
 
 
 def _live(pool: Mapping[str, Any], position: int) -> list[str]:
-    """The names of the buffers that are live at a position, by offset."""
+    """Return the names of the buffers that are live at a position, by offset."""
     live = [
         buffer
         for buffer in pool["buffers"]
@@ -123,7 +123,7 @@ def _live(pool: Mapping[str, Any], position: int) -> list[str]:
 
 
 def _named(pair: dict[str, Any]) -> dict[str, Any]:
-    """With the unit in the name, as everywhere in JSON."""
+    """Return a pair with units in the names of its keys, as everywhere in JSON."""
     named = {**pair, "distance_bytes": pair["distance"], "size_bytes": pair["size"]}
     del named["distance"], named["size"]
     if named["because"] is not None:
@@ -132,7 +132,7 @@ def _named(pair: dict[str, Any]) -> dict[str, Any]:
 
 
 def _forced_by(forced: ForcingBuffers, placed: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The set as plain data; a state may have more behind it in its buffer."""
+    """Return a set as plain data, with the bytes behind states in their buffers."""
     sizes = {buffer["name"]: buffer["size"] for buffer in placed}
     names = [str(buffer.name_hint) for buffer in forced.buffers]
     whole = sum(int(buffer.size_bytes) for buffer in forced.buffers)
@@ -150,10 +150,10 @@ def _next_peak(
     held: Sequence[BufferInfo],
     operator: Mapping[str, Any],
 ) -> dict[str, Any]:
-    found = peak_without(held, pool["name"], operator["start"], operator["stop"])
-    position = found.position
+    without = peak_without(held, pool["name"], operator["start"], operator["stop"])
+    position = without.position
     return {
-        "peak_bytes": found.peak_bytes,
-        "optimal": found.is_optimal,
+        "peak_bytes": without.peak_bytes,
+        "optimal": without.is_optimal,
         "operator": None if position is None else operator_at(module, [(position, position + 1)]),
     }

@@ -1,4 +1,4 @@
-"""What could reduce the memory of a model: builds with one option changed."""
+"""Trials that may reduce the memory of a model: builds with one option changed."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from usmp_solver import SEARCHES
 _PREFIX = "tir.usmp."
 _EXTRA_MACS = "10%"
 _ALIGNMENT = 4
-"""Bytes; a word, which Cortex-M loads and stores fastest."""
+"""Alignment in bytes: a word, which Cortex-M loads and stores fastest."""
 _TIME_BUDGET, _MORE_SECONDS = "1min", 10.0
-"""A build of the user compares all choices within the budget; a trial reuses those that the session
-knows, so that these seconds are enough."""
+"""Time of a user's build, which compares all choices, and of a trial, which needs less because it
+reuses the choices that the session knows."""
 _MOST_ROW_INPUTS = 2
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A build with one thing changed.
+    """A build with one change.
 
     Parameters
     ----------
     name
-        says which one it is, for programs.
+        name of the trial, for programs.
     flag
-        of `tvmc`.
+        flag of `tvmc`.
     what
-        it does, for a person.
+        text of the change, for users.
     config
-        options of the PassContext that are set, or left out if None.
+        options of the PassContext to set, or to leave out if None.
     arguments
-        of `usmp.build` that are set.
+        arguments of `usmp.build` to set.
     search_seconds
-        how long its searches may take here; None if only their options end them.
+        most seconds of its searches; None if only their options end them.
     """
 
     name: str
@@ -57,75 +57,75 @@ def trials(
     arguments: Mapping[str, Any],
     metadata: Mapping[str, Any],
 ) -> Iterator[Trial]:
-    """What is worth trying for a model that was built, in the order in which it is tried.
+    """Yield the trials that are worth a build of a model, in their order.
 
     Parameters
     ----------
     options
-        it was planned by.
+        options of the model's plan.
     config
-        of its PassContext.
+        options of its PassContext.
     arguments
-        of `usmp.build`.
+        arguments of `usmp.build`.
     metadata
-        of the module.
+        metadata of the module.
     """
     if not (options.use_workspace_io and _places_io(arguments)):
         yield _other_io(options)
     if options.preserve_inputs:
-        what = "a run may overwrite its inputs"
-        yield _option("preserve_inputs", False, "without --usmp-preserve-inputs", what)
+        text = "a run may overwrite its inputs"
+        yield _option("preserve_inputs", False, "without --usmp-preserve-inputs", text)
     yield from _row_inputs(options, metadata)
-    for name, what in (
+    for name, text in (
         ("order_operators", "operators run in the order that needs least"),
         ("streaming", "operators run interleaved, row by row, where that saves memory"),
         ("overlap", "outputs may lie over what their operators have read of dying inputs"),
     ):
         if not getattr(options, name):
-            yield _option(name, True, None, what)
+            yield _option(name, True, None, text)
     if config.get(f"{_PREFIX}prune_constant_channels", True) in (False, 0):
         yield _option(
             "prune_constant_channels", True, None, "constant channels are not computed", "1"
         )
     if not options.max_extra_macs:
-        what = f"strips: up to {_EXTRA_MACS} more multiply-accumulates, for borders computed again"
-        yield _option("max_extra_macs", _EXTRA_MACS, None, what, _EXTRA_MACS)
+        text = f"strips: up to {_EXTRA_MACS} more multiply-accumulates, for borders computed again"
+        yield _option("max_extra_macs", _EXTRA_MACS, None, text, _EXTRA_MACS)
     if options.optimize != RAM:
         yield _option("optimize", RAM, None, "slower schedules that take no memory more", RAM)
     if arguments.get("io_type", FLOAT) == FLOAT and _has_float_io(metadata):
-        what = "inputs and outputs are the integers that the model computes with"
-        yield Trial("io_type", f"--io-type {INT8}", what, arguments={"io_type": INT8})
+        text = "inputs and outputs are the integers that the model computes with"
+        yield Trial("io_type", f"--io-type {INT8}", text, arguments={"io_type": INT8})
     yield from _alignment(arguments)
     yield from _search(options, metadata)
     yield from _larger_pool(arguments, metadata)
 
 
 def _option(
-    name: str, value: object, flag: str | None, what: str, text: str | None = None
+    name: str, value: object, flag: str | None, effect: str, text: str | None = None
 ) -> Trial:
     text = str(int(value)) if isinstance(value, bool) else str(text)
     return Trial(
-        name, flag or f"--pass-config {_PREFIX}{name}={text}", what, {_PREFIX + name: value}
+        name, flag or f"--pass-config {_PREFIX}{name}={text}", effect, {_PREFIX + name: value}
     )
 
 
 def _places_io(arguments: Mapping[str, Any]) -> bool:
-    """Return whether the user says in which pools inputs and outputs may lie."""
-    given: WorkspaceMemoryPools | None = arguments.get("workspace_memory_pools")
-    restricted = given is not None and any(str(pool.io) != ANY_IO for pool in given.pools)
+    """Return whether the user restricts the pools of inputs and outputs."""
+    pools: WorkspaceMemoryPools | None = arguments.get("workspace_memory_pools")
+    restricted = pools is not None and any(str(pool.io) != ANY_IO for pool in pools.pools)
     return restricted or arguments.get("io_memory_pool") is not None
 
 
 def _other_io(options: PlanningOptions) -> Trial:
     if options.use_workspace_io:
-        what = "the application gives inputs and outputs memory of their own"
-        return _option("use_workspace_io", False, None, what)
-    what = "inputs and outputs are in the workspace, where they share bytes with other buffers"
-    return _option("use_workspace_io", True, "--workspace-io", what)
+        effect = "the application gives inputs and outputs memory of their own"
+        return _option("use_workspace_io", False, None, effect)
+    effect = "inputs and outputs are in the workspace, where they share bytes with other buffers"
+    return _option("use_workspace_io", True, "--workspace-io", effect)
 
 
 def _row_inputs(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterator[Trial]:
-    """Each input, given row by row."""
+    """Yield a trial for each of the first inputs, streamed row by row."""
     mains = metadata["memory"]["functions"]["main"]
     if len(mains) > 1 or options.preserve_inputs or not options.streaming:
         return
@@ -162,7 +162,7 @@ def _alignment(arguments: Mapping[str, Any]) -> Iterator[Trial]:
 
 
 def _search(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterator[Trial]:
-    """A longer search, where the best plan is not proved."""
+    """Yield a longer search if the best plan is not proved."""
     pools = metadata["memory"]["pools"]
     if all(pool["optimal"] for pool in pools if pool["kind"] == "workspace"):
         return
@@ -171,18 +171,18 @@ def _search(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterator[T
         flag = f"--usmp-algorithm={DEFAULT_ALGORITHM}"
         yield Trial("algorithm", flag, "searches for the best plan", config)
     elif options.time_budget is None and options.algorithm_name == DEFAULT_ALGORITHM:
-        what = "searches longer; where it ends depends on the machine"
+        effect = "searches longer; where it ends depends on the machine"
         config = {f"{_PREFIX}time_budget": _TIME_BUDGET}
         flag = f"--usmp-time-budget={_TIME_BUDGET}"
-        yield Trial("time_budget", flag, what, config, search_seconds=_MORE_SECONDS)
+        yield Trial("time_budget", flag, effect, config, search_seconds=_MORE_SECONDS)
 
 
 def _larger_pool(arguments: Mapping[str, Any], metadata: Mapping[str, Any]) -> Iterator[Trial]:
-    """The most wanted pool without a limit, where other pools have what it cannot hold."""
-    given: WorkspaceMemoryPools | None = arguments.get("workspace_memory_pools")
-    if given is None or arguments.get("board") is not None:
+    """Yield a build without a limit of the preferred pool, if buffers spilled to other pools."""
+    pools: WorkspaceMemoryPools | None = arguments.get("workspace_memory_pools")
+    if pools is None or arguments.get("board") is not None:
         return
-    first, *others = list(given.pools)
+    first, *others = list(pools.pools)
     used = {pool["name"]: pool["peak_bytes"] for pool in metadata["memory"]["pools"]}
     spilled = any(used.get(str(pool.pool_name), 0) for pool in others)
     if int(first.size_hint_bytes) < 0 or not spilled:
