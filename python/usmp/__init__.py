@@ -1,15 +1,15 @@
 """Unified static memory planning for Apache TVM.
 
 `usmp.build` compiles a Relax module to plain C with every byte of memory planned. Importing this
-package loads no TVM: a name comes when it is first asked for. The pass options `tir.usmp.*` are
-known wherever TVM is, whichever of the two is imported first.
+package loads no TVM; each name is loaded when it is first used. TVM knows the pass options
+`tir.usmp.*`, whichever of the two is imported first.
 """
 
 from __future__ import annotations
 
 import sys
 
-# Not from typing: the command line has to be quick up to where it takes care of signals.
+# typing is not imported, so that the command line soon handles signals.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from usmp._public import *  # noqa: F403
@@ -53,13 +53,13 @@ __all__ = [
     "use_workspace_io_is_enabled",
 ]
 
-# Type checkers would take any name for one of this package, if they saw that function.
+# Hide the function from type checkers, which would accept any name of this package otherwise.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """A public name, or a module of this package, when it is first asked for."""
+        """Return a public name, or a module of this package, when it is first used."""
         if name == "get_include":
-            # A build asks for it often, and TVM takes seconds.
+            # Load it without TVM, which takes seconds, because builds of C++ call it often.
             from usmp.include import get_include
 
             return get_include
@@ -85,10 +85,10 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    """What can be asked for, loaded or not."""
+    """Return the names of this package, loaded or not."""
     from pkgutil import iter_modules
 
-    # The C++ library is among them: Python takes it for a module.
+    # Leave out the C++ library, which Python takes for a module.
     names = (module.name for module in iter_modules(__path__))
     modules = (name for name in names if not name.startswith(("_", "lib")))
     return sorted({*globals(), *__all__, *modules})
@@ -101,15 +101,15 @@ def _register() -> None:
     register()
 
 
-# TVM calls `register` at the end of its import. A thread that imported modules of TVM before, while
-# another one loads TVM, would get some that are half loaded.
+# TVM calls `register` at the end of its import. Do not import modules of TVM while another thread
+# loads it, because they would be half loaded.
 _tvm = sys.modules.get("tvm")
 if _tvm is not None and not getattr(_tvm.__spec__, "_initializing", False):
     _register()
 else:
     from usmp.support import WHEN_TVM_IS_LOADED
 
-    # For a TVM that is told to load no extensions.
+    # TVM can be told to load no extensions, and does not call `register` then.
     WHEN_TVM_IS_LOADED.append(_register)
     del WHEN_TVM_IS_LOADED
 del _tvm

@@ -10,20 +10,20 @@ import sys
 from usmp.support.termination import end, end_by_signals, ignore_signals
 
 _OBJECTS = 50_000
-"""Made before Python looks for cycles among the newest. A compiler makes many that stay and few
-cycles: at the usual 700, a tenth of the time goes there."""
+"""Objects between two runs of Python's cycle collector. A compiler makes many objects that stay,
+and few cycles: with the usual 700, a tenth of the time goes there."""
 
 
 def main() -> int:
     """Run the command line; signals end it with one line from the first moment to the last."""
     if sys.stdout is None:
-        # Earlier than the handler, which would take the number of stdout for its own stderr.
+        # Before the signal handler, whose stderr would get the file number of stdout.
         from usmp.support.closed_streams import lead_nowhere_if_closed
 
         lead_nowhere_if_closed("stdout")
     end_by_signals("tvmc")
     gc.set_threshold(_OBJECTS)
-    # Later than the handler: it takes most of the start.
+    # After the signal handler, because this import takes most of the start.
     from usmp.driver import tvmc
 
     try:
@@ -35,11 +35,11 @@ def main() -> int:
 
 
 def run() -> int:
-    """`main`, and then the end of the process, as Python does it, but that the system takes its
-    memory back: to free all objects of a model one after the other takes a tenth of the time of
-    `tvmc plan`. Returns where that is left to Python, for other threads or a profiler."""
+    """Run `main`, and end the process like Python, but without freeing all objects of a model,
+    which takes a tenth of the time of `tvmc plan`. Return the status instead if there are other
+    threads or a profiler, which need Python's own end."""
     status = main()
-    # Later than the handler, too.
+    # After the signal handler, like the import above.
     import threading
 
     if threading.active_count() == 1 and not (sys.gettrace() or sys.getprofile()):
@@ -55,7 +55,7 @@ def _end(status: int) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
     except (OSError, ValueError):
-        return  # It is closed or full: Python says so.
+        return  # Python reports that a stream is closed or full.
     os._exit(status)
 
 

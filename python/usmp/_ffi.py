@@ -1,6 +1,6 @@
-"""Loads the C++ extension, once: its objects and its algorithms.
+"""The C++ extension, loaded once: its objects and its algorithms.
 
-``tvm`` comes first, because the extension is linked against the libraries that it brings.
+``tvm`` is loaded first, because the extension is linked against its libraries.
 """
 
 import tvm  # noqa: F401

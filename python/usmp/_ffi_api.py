@@ -1,7 +1,7 @@
 """Functions of the C++ library, with their types.
 
-What stands between "begin" and "end" is written by a tool of tvm-ffi from what the library has
-registered, and a test compares the two. After a change in C++:
+A tool of tvm-ffi writes the text between "begin" and "end" from the functions that the library has
+registered; a test compares the two. After a change in C++:
 
     .venv/bin/tvm-ffi-stubgen --imports usmp._ffi python/usmp/_ffi_api.py
 """

@@ -1,4 +1,4 @@
-"""Where the names of this package come from; loading them loads TVM."""
+"""The public names of this package, with their modules; loading them loads TVM."""
 
 from usmp import _ffi as _ffi
 from usmp.algorithms import DoesNotFitError as DoesNotFitError
@@ -39,4 +39,4 @@ from usmp.support.compiler_lock import compiler_lock as compiler_lock
 from usmp.vm_pipeline import pipeline as pipeline
 
 UnsupportedInModelLibraryFormatError = UnsupportedModelError
-"""The name of TVM 0.18 for what cannot be compiled or archived."""
+"""TVM 0.18's name of the error for a model that cannot be compiled or archived."""

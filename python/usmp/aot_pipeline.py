@@ -1,4 +1,4 @@
-"""The passes from a Relax module to planned TIR, in their order, and why."""
+"""The passes from a Relax module to planned TIR, in their order, with reasons."""
 
 from __future__ import annotations
 
@@ -81,38 +81,37 @@ def get_pipeline(
     several_entries: bool = False,
     io_type: str = FLOAT,
 ) -> Sequential:
-    """The passes from a Relax module to planned TIR, which are those of `usmp.build`.
+    """Return the passes of `usmp.build`, from a Relax module to planned TIR.
 
     The module may have the attributes `executor`, `workspace_memory_pools`,
     `constant_memory_pools`, `state_memory_pool`, `io_memory_pool` and `state_layout`, which
     `usmp.build` sets.
-    Options are those of the current `PassContext`, when the passes run; `tir.usmp.profile` and
+    The passes read options of the current `PassContext` when they run; `tir.usmp.profile` and
     `tir.usmp.poison_dead_bytes` are read here. For a board `usmp.build` also sets
     `tir.usmp.use_workspace_io` and the pools in its memories.
-    Within a `usmp.planning.session.planning_session`, what one pass found of the module is there
-    for the next.
+    Within a `usmp.planning.session.planning_session`, passes share their results about the module.
 
     Parameters
     ----------
     target
-        as for `usmp.build`.
+        see `usmp.build`.
     module_name
         prefix of the C symbols.
     board
         a board, or its name: the module's pools are in its memories.
     compare_workspace_io
-        as for `usmp.build`.
+        see `usmp.build`.
     several_entries
-        whether the entries of the module are others than `main`: then each entry is searched by
-        itself (`usmp.LowerEntries`).
+        whether the module has other entries than `main`; each entry is then searched by itself
+        (`usmp.LowerEntries`).
     io_type
-        as for `usmp.build`.
+        see `usmp.build`.
 
     Returns
     -------
     Sequential
-        its `passes` are the list, in which `SearchChoices` is the search. PassInstruments see the
-        passes and the stages inside of it, as "usmp.LowerMain".
+        its `passes` are a list, in which `SearchChoices` is the search. PassInstruments see its
+        passes and stages by names such as "usmp.LowerMain".
 
     Raises
     ------
@@ -138,7 +137,7 @@ def get_pipeline(
 
 
 class _BuildPasses(LockedSequential):
-    """The passes of a build, which run within a PassContext with names of today."""
+    """The passes of a build, which run in a PassContext with the current names of options."""
 
     @in_current_context
     def __call__(self, mod: IRModule) -> IRModule:
@@ -147,15 +146,15 @@ class _BuildPasses(LockedSequential):
 
 
 def module_passes() -> list[Pass]:
-    """Return the passes that inline calls of functions and separate the bodies of branches."""
+    """Return the passes that inline function calls and separate the bodies of branches."""
     return [
         # Inline functions first, because branches may call them.
         InlineFunctions(),
-        # So do the shapes of what functions take.
+        # Resolve the shapes of function parameters, which follow from calls.
         ResolveMatchCasts(),
-        # Closures are calls of functions now; branches are not apart yet.
+        # Check calls after closures are inlined, and before branches are separated.
         CheckCalls(),
-        # Each body of a branch is a module of its own.
+        # Make each body of a branch a module of its own.
         ConvertBranches(),
         AddRootBlocks(),
     ]
@@ -169,22 +168,22 @@ def search_pass(
     several_entries: bool = False,
     io_type: str = FLOAT,
 ) -> SearchChoices:
-    """Return the search from Relax to TIR whose memory is planned next.
+    """Return the search from Relax to TIR whose memory is planned afterwards.
 
     Raises
     ------
     ValueError
-        an unknown `io_type`; options that the planner refuses; with several entries, inputs are
-        windows of which runs are given what is new.
+        the `io_type` is unknown; the planner refuses the options; or inputs of several entries are
+        windows with hops.
     """
     lowering = entry_steps if several_entries else main_steps
     # Change inputs and outputs of all entries at once.
     interface: list[PassOrStage] = [] if io_type == FLOAT else [ConvertIOToIntegers(io_type)]
     streaming = _io_passes(planning_options())
     planning = [
-        # Entries are ordered one by one.
+        # Order entries one by one.
         *(streaming if several_entries else main_stages(streaming)),
-        # Of all entries, for they share operators and memory.
+        # Choose tiles for all entries together, because they share operators and memory.
         TileStage(),
     ]
     patterns = [str(p.name) for name in targets.accelerators for p in patterns_of(name)]
@@ -194,23 +193,23 @@ def search_pass(
 
 
 def main_stages(streaming: Sequence[Pass] = ()) -> list[PassOrStage]:
-    """Return the decisions of one main PrimFunc.
+    """Return the stages of one main PrimFunc.
 
     Parameters
     ----------
     streaming
-        the pass that streams inputs and outputs by rows, or none.
+        the pass that streams inputs and outputs, or none.
     """
     return [OrderStage(), *streaming, SegmentStage()]
 
 
 def entry_steps(targets: BuildTargets, module_name: str) -> list[PassOrStage]:
-    """Return the steps from Relax to AoT TIR of each entry, and the decisions of all entries.
+    """Return the steps from Relax to AoT TIR of each entry, and the stages of all entries.
 
     Raises
     ------
     ValueError
-        inputs are windows of which runs are given what is new.
+        inputs are windows with hops.
     """
     hops = planning_options().hops
     if hops:
@@ -261,11 +260,11 @@ def operator_steps(
     options = planning_options()
 
     def lower_body(body: IRModule) -> IRModule:
-        # Accelerators compute no part of it, and its rows are those of no segment.
+        # Accelerators compute no part of a body, and no segment contains its operators.
         operators = operator_steps((), symbol_prefix, target)
         return _search([*operators, copy_stage(target), OrderStage()])(body)
 
-    # Patterns of accelerators are of operators as the model has them, and so are windows.
+    # Keep the model's layouts for the patterns of accelerators, and for windows.
     keeps_layout = bool(accelerators or options.hops)
     float_layout: list[PassOrStage] = [] if keeps_layout else [FloatLayoutStage()]
     return [
@@ -287,15 +286,15 @@ def operator_steps(
         IntegerLayoutStage(),
         # Prune first: accelerators benefit as well.
         PruneConstantChannels(),
-        # Operators are single ones and say what they compute; integers take the least to keep.
+        # Convert windows while operators are not fused and have records; integer states are small.
         ConvertWindowsToStates(),
-        # Accelerators choose before operators are fused: their patterns are of single ones.
+        # Partition before operators are fused, because patterns of accelerators match single ones.
         PartitionForAccelerators(accelerators),
         # Split before operators are fused, because strips read their records.
         *([StripStage()] if options.max_extra_macs else []),
         # Lower functions of accelerators to calls before everything else is legalized.
         LowerAcceleratorFunctions(accelerators, symbol_prefix),
-        # Make PrimFuncs of operators.
+        # Legalize operators to PrimFuncs.
         LegalizeForFusion(),
         # Fuse element-wise operators into their producers, and keep their records.
         GroupStage(),
@@ -325,16 +324,16 @@ def _io_passes(options: PlanningOptions) -> list[Pass]:
 
 def _target_passes(target: Target) -> list[Pass]:
     return [
-        # Make loops serial, so that iterations share what they allocate.
+        # Make loops serial, so that their iterations share allocations.
         ConvertForLoopsToSerial(),
-        # Bind the target, by which pools are chosen.
+        # Bind the target, which decides the candidate pools.
         tirx.transform.BindTarget(target),
         CheckAccelerators(target),
     ]
 
 
 def planning_passes(board: Board | None, prefix: str = "tvmgen_default") -> list[Pass]:
-    """Return the passes that plan the memory. `prefix` is that of the C symbols."""
+    """Return the passes that plan the memory, with `prefix` for C symbols."""
     options = planning_options()
     return [
         # Replace every allocation by an offset into a pool.
@@ -343,7 +342,7 @@ def planning_passes(board: Board | None, prefix: str = "tvmgen_default") -> list
         LowerDynamicAllocations(),
         # In a debug build, overwrite dead bytes, so that a wrong plan gives a wrong result.
         *([PoisonDeadBytes()] if options.poison_dead_bytes else []),
-        # Call hooks behind all other passes that add statements, which stay outside of hooks.
+        # Call hooks after all other passes that add statements, which stay outside of hooks.
         *([CallOperatorHooks(prefix)] if options.profile else []),
         # Last, because analyses cannot see through the merged parameters.
         *([] if options.code == FAST else [MergeSimilarFunctions(options.code)]),
@@ -357,20 +356,20 @@ def lower_to_aot(
 ) -> IRModule:
     """Lower the Relax `main` of `mod` to `__tvm_main__` and flat operator PrimFuncs.
 
-    How memory will be planned is read from the PassContext (see `LowerMain`). Where the code
-    will run, and in which pools its buffers will be, is not known yet.
+    The PassContext has the options of the planner (see `LowerMain`). The target and the pools of
+    buffers are not known yet.
 
     Parameters
     ----------
     accelerators
-        targets that take what their patterns match, the one that chooses first in front.
+        targets that take operators by patterns, the first one with priority.
     symbol_prefix
-        of the C functions that they run.
+        prefix of the C functions that they run.
 
     Raises
     ------
     UnsupportedModelError
-        something in the model has no static C; the message names it.
+        a part of the model has no static C; the message names it.
     ValueError
         the module has a function for a target that is not among `accelerators`; options
         that the planner refuses.

@@ -1,4 +1,4 @@
-"""usmp.build: from a Relax module to planned C, the whole way in one screenful."""
+"""usmp.build: from a Relax module to planned C."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ from usmp.support.errors import naming_file
 from usmp.support.tvm_errors import lowering, report_faults
 
 _NOT_GIVEN: Any = None
-"""The model, where it is `ir_mod`."""
+"""The default of `mod`, if `ir_mod` has the model."""
 
 
 @one_at_a_time
@@ -109,39 +109,37 @@ def build(
 ) -> AOTExecutorFactoryModule:
     """Compile a Relax module to C, or to an object file, with planned memory.
 
-    Options are read from the current `PassContext`, where those of TVM 0.18 are replaced, dropped
-    with a warning of the class `CompatibilityNote`, or refused; so are the passes in its
-    `disabled_pass`, of which those that optimize can be left out. The options are
-    `tir.usmp.enable` (true by default; false is what comes closest to TVM 0.18 without USMP:
-    `greedy_by_size` without overlap, streaming and other orders), `tir.usmp.algorithm`,
-    `tir.usmp.custom_algorithm`, `tir.usmp.placement`, `tir.usmp.time_budget`,
-    `tir.usmp.use_workspace_io`,
-    `tir.usmp.preserve_inputs` (true keeps inputs in the workspace intact), `tir.usmp.overlap` (true
-    by default; false lets no output overwrite what its operator has read of a dying input),
-    `tir.usmp.order_operators` (true by default; false keeps the importer's order),
-    `tir.usmp.max_extra_macs` (a percentage as "10%", 0 by default: how many more
-    multiply-accumulates strips may take, see `usmp.relax.transform.SplitIntoStrips`),
-    `tir.usmp.prune_constant_channels` (true by default; false computes channels of integer
-    operators that are constant or that nothing reads, too), `tir.usmp.optimize` (the memory that
-    fewer instructions may take, "ram" by default, see `usmp.transform.ChooseSchedules`),
-    `tir.usmp.code` (the operators that may share code: "balanced", the default, "fast" or "small",
-    see `usmp.transform.MergeSimilarFunctions`),
-    `tir.usmp.dynamic_allocator` (what gives buffers whose size has no bound, "arena" by default,
-    see `usmp.transform.LowerDynamicAllocations`),
-    `tir.usmp.verify_kernels` (true compares each kernel with the operator that it replaces, on this
-    host, see `usmp.aot.transform.SelectKernels`),
-    `tir.usmp.profile` (true calls a function before and after each operator, see
-    `usmp.transform.CallOperatorHooks`) and `tir.usmp.poison_dead_bytes` (a debug build, see
-    `usmp.transform.PoisonDeadBytes`).
+    Options come from the current `PassContext`. Its options of TVM 0.18 and its `disabled_pass` are
+    replaced, dropped with a warning of the class `CompatibilityNote`, or refused; only passes that
+    optimize can be disabled. The planner's options have the prefix `tir.usmp.`:
+
+    - `enable`: true by default; false is closest to TVM 0.18 without USMP: `greedy_by_size` without
+      overlap, streaming and other orders
+    - `algorithm`, `custom_algorithm`, `placement`, `time_budget`, `use_workspace_io`
+    - `preserve_inputs`: true keeps inputs in the workspace intact
+    - `overlap`: true by default; false lets no output overwrite the dying inputs of its operator
+    - `order_operators`: true by default; false keeps the importer's order
+    - `max_extra_macs`: most additional multiply-accumulates of strips, as "10%"; 0 by default, see
+      `usmp.relax.transform.SplitIntoStrips`
+    - `prune_constant_channels`: true by default; false computes constant and unused channels, too
+    - `optimize`: limits the memory of faster schedules; "ram", "balanced" or "speed", see
+      `usmp.transform.ChooseSchedules`
+    - `code`: chooses operators that share code; "balanced", "fast" or "small", see
+      `usmp.transform.MergeSimilarFunctions`
+    - `dynamic_allocator`: the allocator of buffers without an upper bound, "arena" by default, see
+      `usmp.transform.LowerDynamicAllocations`
+    - `verify_kernels`: true compares kernels with the operators that they replace, on this host
+    - `profile`: true calls hooks around operators, see `usmp.transform.CallOperatorHooks`
+    - `poison_dead_bytes`: a debug build, see `usmp.transform.PoisonDeadBytes`
 
     Parameters
     ----------
     mod
-        a Relax `main` of static shapes; its attribute `states` lists what it keeps between runs
-        (see `StateInfo`). Or the path of a model file, as `usmp.import_model` reads it. All public
-        functions of a module that has others than `main` are entries: `tvmgen_<module>_<entry>_run`
-        calls each, and all share one plan. Of several models, in a list or by name, each is an
-        entry; those in a list have the names of their files, or `model0`, `model1` and so on.
+        a Relax `main` of static shapes, whose attribute `states` lists its states (see
+        `StateInfo`); or the path of a model file, see `usmp.import_model`. If a module has other
+        public functions than `main`, all of them are entries: `tvmgen_<module>_<entry>_run` calls
+        each, and all share one plan. Of several models, in a list or by name, each is an entry;
+        those in a list have the names of their files, or `model0`, `model1` and so on.
     target
         "c", for a Cortex-M as "c -mcpu=cortex-m4", "llvm" with options as "llvm -mcpu=cortex-m3",
         or several with accelerators, as "accel,c"; see `usmp.objects.targets`. Options of TVM
@@ -149,7 +147,7 @@ def build(
     executor
         "aot", or an `Executor` with options.
     workspace_memory_pools
-        memories for everything that is written; one internal pool by default.
+        memories for all data but constants; one internal pool by default.
     constant_memory_pools
         memories for constants; one internal pool by default.
     params
@@ -157,89 +155,84 @@ def build(
     module_name
         prefix of the C symbols, as `tvmgen_<module_name>_run`; "default" by default.
     board
-        a board, or its name: pools lie in its memories (the user's have their names), inputs and
-        outputs in the workspace unless `tir.usmp.use_workspace_io` says otherwise, the code is for
-        its core, and the archive gains a project that builds a program for it.
+        a board, or its name. Pools lie in its memories (the user's have their names), inputs and
+        outputs in the workspace by default. The code is for its core, and the archive gains a
+        project that builds a program for it.
     ir_mod, mod_name
-        the names that `tvm.relay.build` had for `mod` and `module_name`; one of two.
+        names of `tvm.relay.build` for `mod` and `module_name`; give one of each pair.
     target_host
-        None, or the CPU of `target`, as `tvm.relay.build` took it; main runs there.
+        None, or the CPU of `target` for `main`, as in `tvm.relay.build`.
     runtime
-        "crt", "cpp" with packed functions, or a `Runtime`, as `tvm.relay.build` took it; C needs
-        none.
+        "crt", "cpp" with packed functions, or a `Runtime`, as in `tvm.relay.build`; C needs none.
     compare_workspace_io
-        plan once more with inputs and outputs in the workspace, if they are not,
-        and say in the metadata how much RAM that would take.
+        whether to plan again with inputs and outputs in the workspace, if they are not, to record
+        in the metadata how much RAM that would take.
     concurrent
-        entries that may run at once, as `[("encode", "step")]`: they share no memory, and each
-        may interrupt the others. By default one runs after the other, in the same memory.
+        groups of entries that may run at once, as `[("encode", "step")]`: they share no memory, and
+        each may interrupt the others. By default entries run one after the other, in shared memory.
     shared_state
-        of several models, whether states of one name are one; else each model has its own.
+        whether states with one name in several models are one state; else each model has its own.
     state_memory_pool
-        the pool that holds what is kept between runs, and nothing else: a workspace
-        pool, or the name of one of `workspace_memory_pools` or of a memory of the board; a new
-        pool of another name is provided by the application. By default states are in the workspace
-        with everything else.
+        the pool that holds states, and nothing else: a workspace pool, the name of one of
+        `workspace_memory_pools` or of a memory of the board, or the name of a new pool that the
+        application provides. By default states are in the workspace with everything else.
     io_memory_pool
         the pool that holds all inputs and outputs, which have to be in the workspace: the name of
         one of `workspace_memory_pools`, which other buffers may share unless its `io` is "only",
         or of another memory of the board, which then holds nothing else.
     state_layout
-        where the states have to be: the `state_layout` of what an earlier version of the
-        program was built from, or the path of its file. What is kept by the one version is then
-        found by the other.
+        the required places of states: the `state_layout` of an earlier version of the program, or
+        the path of its file. One version then finds the states of the other.
     io_type
-        "float": inputs and outputs are as the model has them. "quantized": a float input that the
-        model begins to quantize, and a float output that it dequantizes at its end, are the
-        integers themselves; what they stand for is in the header and the metadata. "int8": the
-        same, and all of them must be int8. See `usmp.relax.transform.ConvertIOToIntegers`.
+        "float": inputs and outputs have the types of the model. "quantized": float inputs that the
+        model first quantizes, and float outputs that it last dequantizes, become integers; header
+        and metadata have their quantization. "int8": like "quantized", but all of them must be
+        int8. See `usmp.relax.transform.ConvertIOToIntegers`.
     max_sizes
-        how large sizes may be that the shapes of the inputs leave open, by name, as
-        `usmp.import_model` takes them; of a module they are its shape variables. Of several models,
-        each that has a size of the name.
+        upper bounds of symbolic sizes of inputs, by name, see `usmp.import_model`; in a module,
+        names of shape variables. With several models, a bound holds for each that has the name.
     input_shapes
-        the shapes of inputs of model files, by name, as `usmp.import_model` takes them; of several
-        models, of each that has an input of the name.
+        shapes of inputs of model files, by name, see `usmp.import_model`. With several models, a
+        shape holds for each that has an input of the name.
     reference
-        also build the model for target "c" without kernels, streaming, pruning or overlap. The
-        archive holds that build compressed, and `tvmc run --board`, `tvmc run --serial` and
-        `tvmc export-test` take the outputs to expect from it. None: if there is a board, or
-        `target` names a core (`-mcpu`).
+        whether to also build the model for target "c" without kernels, streaming, pruning or
+        overlap. The archive holds that build compressed. The commands `tvmc run --board`,
+        `tvmc run --serial` and `tvmc export-test` compute the expected outputs by it. None: true
+        with a board, or if `target` names a core (`-mcpu`).
     c_names
-        "model": outputs have their names in the model in C. "0.18": those of TVM 0.18, which are
-        the same for `.tflite` files, and "output", or "output0", "output1" and so on for others.
+        "model": outputs have the model's names in C. "0.18": they have the names of TVM 0.18: the
+        model's for `.tflite` files, else "output", or "output0", "output1" and so on.
 
     Raises
     ------
     UnsupportedModelError
-        something in the model has no static C, or its file cannot be read.
+        a part of the model has no static C, or its file cannot be read.
     DoesNotFitError
         pools or memories of a board are too small; its attributes have the sizes.
     ValueError
-        an option or a disabled pass of the PassContext that is refused, an unknown target, core,
-        executor, runtime, algorithm, parameter or board, another target of the host, a runtime that
-        cannot call the executor's functions, a board and a target for another core, two pools of
-        one name, a state pool that leaves no workspace pool for everything else, a state layout
-        that is damaged or does not fit the model, an I/O pool that is no workspace pool, pools for
-        inputs and outputs that are not in the workspace, an `io_type` that is unknown or that no
-        input and no output can have, unknown `c_names`, a size that no model has, or not as large,
-        or a shape that no input of a file can have.
+        a refused option or disabled pass of the PassContext, an unknown target, core, executor,
+        runtime, algorithm, parameter or board, another target of the host, a runtime that cannot
+        call the executor's functions, a board and a target for another core, two pools of one name,
+        a state pool that leaves no workspace pool for everything else, a state layout that is
+        damaged or does not fit the model, an I/O pool that is no workspace pool, pools for inputs
+        and outputs that are not in the workspace, an `io_type` that is unknown or that no input and
+        no output can have, unknown `c_names`, a size that no model has or can have, or a shape that
+        no input can have.
     TypeError
-        something else in the place of the model, of the executor, of memory pools or of a state
-        layout.
+        a model, executor, memory pool or state layout has another type.
     OSError
         the file of the state layout cannot be read.
     FaultError
-        usmp itself fails, which should be reported.
+        usmp itself fails; please report it.
     """
     start_seconds = time.monotonic()
     board = board_named(board) if isinstance(board, str) else board
-    given = with_core_of_options(parse_targets(target, takes_executor_options=True))
-    targets = board_targets(board, given)
+    requested_targets = with_core_of_options(parse_targets(target, takes_executor_options=True))
+    targets = board_targets(board, requested_targets)
     check_llvm_target(targets.cpu)
-    check_target_host(target_host, given)
+    check_target_host(target_host, requested_targets)
     check_executor(executor)
-    executor = executor_with(executor or "aot", given.executor_options)
+    executor = executor_with(executor or "aot", requested_targets.executor_options)
     runtime = Runtime(runtime) if isinstance(runtime, str) else runtime
     if isinstance(state_layout, str | Path):
         state_layout = StateLayout.read(state_layout)
@@ -267,7 +260,7 @@ def build(
         check_board_executor(board, executor)
         workspace_memory_pools, constant_memory_pools, state_memory_pool, own_pools = board_pools(
             board,
-            given,
+            requested_targets,
             workspace_memory_pools,
             constant_memory_pools,
             state_memory_pool,
@@ -326,9 +319,9 @@ def build(
         )
         with _planning(options):
             mod = _applied([search, *planning_passes(board, symbol_prefix(module_name))], mod)
-        made = reference_build()
+        reference_result = reference_build()
     factory = with_model_files(AOTExecutorFactoryModule(mod, module_name, board), paths)
-    return factory if made is None else with_reference(factory, made)
+    return factory if reference_result is None else with_reference(factory, reference_result)
 
 
 def _applied(passes: list[Pass], mod: IRModule) -> IRModule:
@@ -336,13 +329,13 @@ def _applied(passes: list[Pass], mod: IRModule) -> IRModule:
 
 
 def _planning(options: PlanningOptions) -> AbstractContextManager[None]:
-    """Faults in here are those of usmp, unless an algorithm of the user gives what is no plan."""
+    """Return a context in which errors are faults of usmp, unless a user's algorithm plans."""
     is_own = options.custom_algorithm is None
     return report_faults("to plan the memory") if is_own else nullcontext()
 
 
 def _pass_context(options: PlanningOptions) -> PassContext:
-    """The current one, with these options."""
+    """Return the current PassContext with these options."""
     current = PassContext.current()
     others = {k: v for k, v in current.config.items() if k not in OPTION_NAMES}
     return PassContext(

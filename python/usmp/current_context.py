@@ -1,4 +1,4 @@
-"""Translate the names of TVM 0.18 in a PassContext, and tell the user of each once."""
+"""The names of TVM 0.18 in a PassContext: their translation, and messages about them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def in_current_context(
 ) -> Callable[_Parameters, _Value]:
     """Wrap a function so that it runs in the translated PassContext of its caller.
 
-    The user is told of each name of TVM 0.18 once, because wrapped functions that the function
+    The user is notified once of each name of TVM 0.18, because wrapped functions that the function
     calls find none. The wrapped function raises ValueError if an option or a pass of the caller's
     PassContext is refused.
     """
@@ -65,7 +65,7 @@ def in_current_context(
 
 @contextmanager
 def entered_current_context() -> Iterator[None]:
-    """Enter the translated current PassContext, and tell the user of each name of TVM 0.18.
+    """Enter the translated current PassContext, and notify the user of each name of TVM 0.18.
 
     Raises
     ------
@@ -82,22 +82,22 @@ def entered_current_context() -> Iterator[None]:
 
 
 def current_context() -> tuple[PassContext, list[WrittenName]]:
-    """Translate the current PassContext; return it and the names of TVM 0.18 that it had.
+    """Return the translated current PassContext, and the names of TVM 0.18 that it had.
 
-    The PassContext is the current one itself if it had none.
+    Without such names, it is the current PassContext itself.
 
     Raises
     ------
     ValueError
-        an option is refused, or a pass is disabled that every build needs; the message names all
-        of them.
+        an option is refused, or a pass that every build needs is disabled; the message names all of
+        them.
     """
     context = PassContext.current()
     config, old_options = current_options(context.config)
     level = str(context.opt_level)
     old_level = find(OPT_LEVELS, OPT_LEVEL, _range_of_level(context.opt_level))
-    given = [str(name) for name in context.disabled_pass if str(name)]
-    disabled, old_passes = _disabled_passes(given)
+    disabled_names = [str(name) for name in context.disabled_pass if str(name)]
+    disabled, old_passes = _disabled_passes(disabled_names)
     if old_level is not None and old_level.verdict == MAPPED:
         disabled += _disabled_passes([_FUSE_OPS])[0]
     required = [str(name) for name in context.required_pass]
@@ -110,7 +110,7 @@ def current_context() -> tuple[PassContext, list[WrittenName]]:
     refused_names = refusal(old)
     if refused_names:
         raise ValueError(refused_names)
-    if not old and disabled == given:
+    if not old and disabled == disabled_names:
         return context, []
     changed = PassContext(
         opt_level=context.opt_level if old_level is None else 3,
@@ -122,14 +122,14 @@ def current_context() -> tuple[PassContext, list[WrittenName]]:
 
 
 def _range_of_level(level: int) -> str:
-    """Return what the table calls an optimization level."""
+    """Return the table's name of an optimization level."""
     if 0 <= level < 4:
         return str(level)
     return BELOW_0 if level < 0 else FROM_4
 
 
 def _disabled_passes(names: Iterable[str]) -> tuple[list[str], list[WrittenName]]:
-    """Return the passes to leave out, and the names to tell the user of."""
+    """Return the passes to leave out, and the names to report to the user."""
     disabled: list[str] = []
     old: list[WrittenName] = []
     optional_stages = {stage.pass_name for stage in stage_classes() if stage.is_optional}
@@ -149,14 +149,14 @@ def _disabled_passes(names: Iterable[str]) -> tuple[list[str], list[WrittenName]
 
 
 def _unknown_pass(name: str) -> OldName:
-    """Return a row for a name that no pass has, which suggests the pass with the closest name."""
+    """Return a row for an unknown pass, which suggests the pass with the closest name."""
     close = get_close_matches(name, OPTIONAL_PASSES, n=1)
     meant = f"; did you mean {_PREFIX}{close[0]}?" if close else ""
     return replace(UNKNOWN_PASS, reason=UNKNOWN_PASS.reason + meant)
 
 
 def with_core_of_options(targets: BuildTargets) -> BuildTargets:
-    """Return the targets for the core that `relay.ext.cmsisnn.options` of the PassContext names.
+    """Return the targets for the core in the option `relay.ext.cmsisnn.options` of the PassContext.
 
     Raises
     ------
@@ -166,9 +166,9 @@ def with_core_of_options(targets: BuildTargets) -> BuildTargets:
     core = cmsis_nn_core(PassContext.current().config.get(CMSIS_NN_CONFIG))
     if not core:
         return targets
-    given = targets.cpu.attrs.get("mcpu")
-    if targets.cpu.kind.name != "c" or given not in (None, core):
-        named = f"core {given}" if given else f"target {targets.cpu.kind.name}"
+    target_core = targets.cpu.attrs.get("mcpu")
+    if targets.cpu.kind.name != "c" or target_core not in (None, core):
+        named = f"core {target_core}" if target_core else f"target {targets.cpu.kind.name}"
         raise ValueError(
             f"{CMSIS_NN_CONFIG} is for core {core}, but the target names {named}; write the target "
             f'as "c -mcpu={core}" and leave out the option'

@@ -1,4 +1,4 @@
-"""What `usmp.build` returns: a compiled model."""
+"""The result of `usmp.build`: a compiled model."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class AOTExecutorFactoryModule:
     module_name
         prefix of the C symbols.
     board
-        the board that it was built for.
+        the board that the model was built for.
     reference
-        a build of the same model without optimizations, to compare outputs with: a compressed
-        archive (see `usmp.reference_build`).
+        a build of the model without optimizations, to compare outputs with, as a compressed archive
+        (see `usmp.reference_build`).
     """
 
     ir_mod: IRModule
@@ -64,11 +64,11 @@ class AOTExecutorFactoryModule:
     reference: bytes | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields: a copy computes the rest again, and has state of its own."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        """Return the fields, because a copy computes the rest again and has its own state."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __repr__(self) -> str:
-        """What a reader wants to see in a notebook; `ir_mod.show()` shows the rest."""
+        """Return a short text for notebooks; `ir_mod.show()` shows the rest."""
         pools = ", ".join(f"{shown(pool.name)} {pool.size_bytes}" for pool in self.interface.pools)
         lines = [
             f'AOTExecutorFactoryModule "{shown(self.module_name)}": RAM {self.ram_bytes} bytes',
@@ -80,11 +80,11 @@ class AOTExecutorFactoryModule:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """What notebooks show: a table of the pools, and the tensors of the interface."""
+        """Return a table of the pools for notebooks, and the tensors of the interface."""
         return memory_html(self._module_metadata, self._described_entries())
 
     def _described_entries(self) -> dict[str, tuple[list[str], list[str]]]:
-        """Inputs and outputs of each entry, as a person reads them."""
+        """Return inputs and outputs of each entry, as text for users."""
         return {
             entry.name: (
                 [_described(tensor) for tensor in entry.inputs],
@@ -96,30 +96,30 @@ class AOTExecutorFactoryModule:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            """Raise, with the reason for attributes of TVM 0.18."""
+            """Raise an AttributeError, with the reason for attributes of TVM 0.18."""
             row = find(FACTORY, name)
             if row is None:
-                # The error of a property, or that there is no such attribute.
+                # Raise the error of a property, or of a missing attribute.
                 return object.__getattribute__(self, name)
             raise AttributeError(row.sentence(), name=name, obj=self)
 
     def __iter__(self) -> NoReturn:
-        """Raise: there are no graph, library and parameters to unpack."""
+        """Raise a TypeError, because there are no graph, library and parameters to unpack."""
         raise TypeError(UNPACKED.sentence())
 
     @property
     def libmod_name(self) -> str:
-        """The `module_name`, as TVM 0.18 called it."""
+        """The `module_name`, by its name in TVM 0.18."""
         return self.module_name
 
     @property
     def executor(self) -> Executor:
-        """The executor that it was built for."""
+        """The executor that the model was built for."""
         return executor_of(self.ir_mod)
 
     @property
     def runtime(self) -> Runtime:
-        """The runtime that can call its functions, if there is one: the C needs none."""
+        """The runtime that can call the packed functions; C needs none."""
         return Runtime("cpp" if self.executor.is_packed else "crt")
 
     @property
@@ -130,12 +130,12 @@ class AOTExecutorFactoryModule:
 
     @property
     def params(self) -> dict[str, np.ndarray]:
-        """Nothing: constants are part of the C."""
+        """Empty, because constants are part of the C."""
         return {}
 
     @property
     def devices(self) -> list[str]:
-        """The members of the struct of devices: the accelerators that have functions."""
+        """The accelerators that have functions: the members of the struct of devices."""
         return self.interface.devices
 
     def get_params(self) -> dict[str, np.ndarray]:
@@ -150,7 +150,7 @@ class AOTExecutorFactoryModule:
         """Return nothing, as TVM 0.18 did: executor aot has no graph."""
 
     def summary(self) -> str:
-        """The table that `tvmc compile` ends with.
+        """Return the table that `tvmc compile` ends with.
 
         It has the peak and the lower bound of each pool, in bytes, the buffers that are live at the
         peak, and RAM and flash in all.
@@ -159,24 +159,24 @@ class AOTExecutorFactoryModule:
 
     @locked_property
     def interface(self) -> Interface:
-        """Entries with their inputs and outputs, and pools, with their C names."""
+        """Entries, inputs, outputs and pools, with their C names."""
         return interface_of(self.ir_mod, self.module_name)
 
     @property
     def memory_plan(self) -> MemoryPlan:
-        """Where every buffer is."""
+        """The place of every buffer."""
         plan = MEMORY_PLAN_ATTR.required(self.ir_mod)
         return plan
 
     @property
     def state_layout(self) -> StateLayout | None:
-        """Where everything is that is kept between runs; None if nothing is."""
+        """The places of all states; None if there are none."""
         return state_layout_of(self.ir_mod, self.module_name)
 
     @property
     def ram_bytes(self) -> int:
-        """RAM that runs take, but for the stack: workspace pools, and the inputs and outputs of the
-        entries that take most at once."""
+        """RAM of a run without the stack, in bytes: workspace pools, and the inputs and outputs of
+        the entries that take most at once."""
         return int(self._module_metadata["memory"]["ram"]["size_bytes"])
 
     @locked_property
@@ -187,12 +187,12 @@ class AOTExecutorFactoryModule:
 
     @property
     def source(self) -> str:
-        """The text of `<module_name>_lib0.c`; the operators are in it, except for target llvm."""
+        """The text of `<module_name>_lib0.c`, with the operators except for target llvm."""
         return self.sources[0]
 
     @locked_property
     def sources(self) -> list[str]:
-        """The texts of `<module_name>_lib<N>.c`, the N-th at index N."""
+        """The texts of `<module_name>_lib<N>.c`, by N."""
         with report_faults("to write the C"):
             if self._llvm is not None:
                 return [print_main_caller(self.ir_mod, self.interface, self._llvm.mains)]
@@ -200,7 +200,7 @@ class AOTExecutorFactoryModule:
 
     @locked_property
     def _llvm(self) -> LLVMModule | None:
-        """Operators and main function as an object file, for target llvm."""
+        """The object file of operators and main function, for target llvm."""
         if self.target.kind.name != "llvm":
             return None
         with report_faults("to make LLVM code"):
@@ -220,8 +220,8 @@ class AOTExecutorFactoryModule:
 
     @one_at_a_time
     def files(self) -> dict[str, bytes]:
-        """The files of the archive: path -> content."""
-        # All texts are made from the same facts.
+        """Return the files of the archive: path -> content."""
+        # Compute the facts once for all texts.
         with shared_facts():
             object_file = self._llvm.code if self._llvm is not None else None
             files = archive_files(
@@ -237,7 +237,7 @@ class AOTExecutorFactoryModule:
         return {REFERENCE_ATTR.required(self.ir_mod)["file"]: self.reference}
 
     def export_model_library_format(self, path: str | Path) -> None:
-        """Write the archive; `OSError` if that is not possible, and then no file is left."""
+        """Write the archive; raise OSError, and leave no file, if that is not possible."""
         write_archive(self.files(), path)
 
     def load(
@@ -245,14 +245,14 @@ class AOTExecutorFactoryModule:
     ) -> HostModule:
         """Build the model with the host's C compiler and load it into this process.
 
-        `sources` are C files of the user with the functions of accelerators, `arena_bytes` the
-        memory that it may allocate while it runs.
+        `sources` are C files of the user with the functions of accelerators. `arena_bytes` limits
+        the memory that the model may allocate while it runs.
         """
         files, metadata = self.files(), self._module_metadata
         return HostModule(files, metadata, sources=sources, arena_bytes=arena_bytes)
 
     def load_reference(self, sources: Sequence[str | Path] = ()) -> ReferenceModule:
-        """Build the reference build with the host's C compiler and load it into this process.
+        """Compile the reference build with the host's C compiler and load it into this process.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class AOTExecutorFactoryModule:
         Raises
         ------
         NoReference
-            there is none.
+            there is no reference build.
         """
         return load_reference(archive_of(self.files()), self.module_name, sources)
 
@@ -272,18 +272,17 @@ class AOTExecutorFactoryModule:
         entry: str | None = None,
         sizes: Mapping[str, int] | None = None,
     ) -> dict[str, np.ndarray]:
-        """Run the model, or one entry of it, once on this host, building it first if it was not
-        yet.
+        """Run the model, or one entry of it, once on this host; build it first if necessary.
 
-        State is kept from one call to the next; `load` gives a module that can be reset. `entry`
-        is the name of the entry, if there are several; `sizes` are symbolic sizes that do not
-        follow from the shapes of the inputs.
+        State persists between calls; `load` gives a module that can be reset. `entry` is the name
+        of the entry, if there are several. `sizes` are symbolic sizes that do not follow from the
+        shapes of the inputs.
         """
         return self._loaded.run(inputs, entry, sizes)
 
     @property
     def _loaded(self) -> HostModule:
-        # Threads share the module that is there first: it keeps the state.
+        # Threads share the first module, because it has the state.
         kept = self.__dict__
         loaded: HostModule = kept.get("_loaded") or kept.setdefault("_loaded", self.load())
         return loaded
@@ -292,9 +291,9 @@ class AOTExecutorFactoryModule:
 def with_model_files(
     factory: AOTExecutorFactoryModule, paths: Iterable[str | Path]
 ) -> AOTExecutorFactoryModule:
-    """Return a compiled model whose metadata has the names of the files that it was made from.
+    """Return a compiled model whose metadata has the names of its model files.
 
-    They have no folders, so that archives do not depend on where the files are.
+    Names have no folders, so that archives do not depend on the places of files.
     """
     names = [os.fsencode(Path(path).name).decode(errors="replace") for path in paths]
     if not names:
@@ -303,6 +302,6 @@ def with_model_files(
 
 
 def _described(tensor: IOTensor) -> str:
-    """Name, element type and shape."""
+    """Return name, element type and shape of a tensor."""
     extents = tensor.symbolic_extents or [int(extent) for extent in tensor.info.shape]
     return f"{shown(tensor.info.name)} {tensor.info.dtype}{shown(shape_text(extents))}"

@@ -15,13 +15,13 @@ def export_model_library_format(
 ) -> Path:
     """Write compiled models to one Model Library Format archive.
 
-    The name and its parameters are those of `tvm.micro` of TVM 0.18. The models can be linked into
-    one program; external pools of one size or the larger of two can be shared between them.
+    Name and parameters are those of `tvm.micro` of TVM 0.18. The models can be linked into one
+    program. They can share external pools, of the larger size if sizes differ.
 
     Parameters
     ----------
     mods
-        what `usmp.build` returned, once or several times with different module names.
+        compiled models of `usmp.build`, with different module names.
     file_name
         the archive to write.
 
@@ -33,11 +33,11 @@ def export_model_library_format(
     Raises
     ------
     ValueError
-        no models, or two whose names or macros are the same in C.
+        there is no model, or two models have equal names or macros in C.
     TypeError
-        something else in the place of models.
+        an argument is no compiled model.
     OSError
-        the file cannot be written; then an older file of that name is as it was.
+        the file cannot be written; an older file of that name stays unchanged.
     """
     modules = list(mods) if isinstance(mods, Sequence) else [mods]
     for module in modules:

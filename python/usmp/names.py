@@ -1,7 +1,7 @@
-"""What a build can choose from, by name: targets, cores, algorithms, boards, pass options.
+"""The choices of a build, by name: targets, cores, algorithms, boards, pass options.
 
-Each name with a line about it; all other modules and the help read them here. Nothing here loads
-TVM, so that help, lists and completions of the command line come at once.
+Each name has a line of help, which all other modules read here. Nothing here loads TVM, so that
+help, lists and completions of the command line are fast.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TARGETS = {
 """Targets that run a model's main function."""
 
 TARGET_OPTIONS = {"c": ("mcpu",), "llvm": ("mtriple", "mcpu", "mattr", "mabi", "mfloat-abi")}
-"""What `--target-c-mcpu` and the like can say of each, as "-mcpu=cortex-m3"."""
+"""The options of each target, such as "mcpu" of `--target-c-mcpu`."""
 
 CORES = {
     "cortex-m0": "Armv6-M: products of 32 bits",
@@ -29,24 +29,24 @@ CORES = {
     "cortex-m55": "Armv8.1-M with vectors of 16 bytes (MVE, Helium); without them: +nomve",
     "cortex-m85": "Armv8.1-M with vectors of 16 bytes (MVE, Helium); without them: +nomve",
 }
-"""Values of -mcpu that target "c" takes; `usmp.objects.cores` has what operators may use there."""
+"""Values of -mcpu for target "c"; `usmp.objects.cores` has the instructions of each core."""
 
 RISCV_CORES = {
     "rv32imc": "RISC-V without FPU",
     "rv32imac": "RISC-V with atomics, without FPU",
     "rv32imafc": "RISC-V with atomics and a single-precision FPU",
 }
-"""Of RISC-V what `-march` calls it; the C has no kernels for one in particular."""
+"""Values of `-march` for RISC-V; the C has no kernels for these cores."""
 
 GENERIC_CORE = "generic"
-"""What -mcpu names for portable C where a board would name its core."""
+"""Value of -mcpu for portable C, in place of the core of a board."""
 
 DEFAULT_ALGORITHM = "auto"
 
 NO_SHARING = "no_sharing"
 
 ALGORITHM_PREFIX = "tir.usmp.algo."
-"""Of the names of algorithms among TVM's global functions."""
+"""Prefix of the names of algorithms among TVM's global functions."""
 
 ALGORITHMS = {
     "auto": "heuristics, local and exact search within fixed work; the smallest, and the default",
@@ -56,7 +56,7 @@ ALGORITHMS = {
     "hill_climb": "changes the order again and again and keeps the best; TVM's",
     NO_SHARING: "bytes of its own for every buffer, for comparison and debugging",
 }
-"""Values of `tir.usmp.algorithm`: those of `usmp_solver`, which knows nothing of this package."""
+"""Values of `tir.usmp.algorithm`, implemented by `usmp_solver` without this package."""
 
 PREFERENCE, COST = "preference", "cost"
 
@@ -66,7 +66,7 @@ PLACEMENTS = (PREFERENCE, COST)
 RAM, BALANCED, SPEED = "ram", "balanced", "speed"
 
 BALANCED_PERCENT = 105
-"""Of the least memory, what `balanced` may take."""
+"""Memory that `balanced` may take, in percent of the least memory."""
 
 OPTIMIZE = (RAM, BALANCED, SPEED)
 """Values of `tir.usmp.optimize`, the default first."""
@@ -90,7 +90,7 @@ STAGES = {
     TILES: "tiles of operators",
     WORKSPACE_IO: "inputs and outputs in the workspace",
 }
-"""Stages of the search for a plan, in their order: what is compared in each."""
+"""Stages of the search for a plan, in their order, with the choices that each compares."""
 
 
 def stages_in_order(stages: Collection[str]) -> list[str]:
@@ -107,7 +107,7 @@ DYNAMIC_ALLOCATORS = (ARENA, WORKSPACE_FUNCTIONS)
 """Values of `tir.usmp.dynamic_allocator`, the default first."""
 
 DEFAULT_ARENA_BYTES = 64 * 2**20
-"""What hosts give a model that allocates while it runs; pages that no run touches take no RAM."""
+"""Size of the arena of a model on hosts; unused pages take no RAM."""
 
 FLOAT, QUANTIZED, INT8 = "float", "quantized", "int8"
 
@@ -134,7 +134,7 @@ REPORTS = {
     ".macs.node_data.json": "multiply-accumulates",
     ".instructions.node_data.json": "instructions",
 }
-"""What `--report` writes, by what the name of the file ends with."""
+"""Reports of `--report`, by the ending of the file's name."""
 
 BOARDS = {
     "mps2-an385": "Arm MPS2 with Cortex-M3",
@@ -144,7 +144,7 @@ BOARDS = {
     "mps3-an547": "Arm MPS3 with Corstone-300: Cortex-M55 with its vector unit",
     "riscv32-virt": "QEMU's RISC-V machine: RV32IMAFC",
 }
-"""Values of `--board`; `usmp.boards.board` has what they consist of."""
+"""Values of `--board`; `usmp.boards.board` has their parts."""
 
 
 @dataclass(frozen=True)
@@ -154,13 +154,13 @@ class PassOption:
     Parameters
     ----------
     type_name
-        of its value.
+        name of the type of its value.
     values
-        it takes; empty if it takes others too.
+        its possible values; empty if there are others.
     default
-        what holds when it is not given; None is nothing.
+        value if the option is not given; None for no value.
     description
-        one line.
+        one line of help.
     """
 
     type_name: str
@@ -270,4 +270,4 @@ PASS_OPTIONS = {
         "bool", _SWITCH, "0", "1 calls functions of the application before and after each operator"
     ),
 }
-"""The planner's own; `usmp.registration` makes them known to TVM with their types."""
+"""The options of the planner; `usmp.registration` registers them with TVM by their types."""

@@ -1,4 +1,4 @@
-"""What reads and writes attributes of modules before and after the passes."""
+"""Attributes of modules that code before and after the passes reads and writes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ USER = AttributeAccess(
         *(LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR, STATE_BYTES_ATTR, EXTERN_KERNELS_ATTR),
     ),
 )
-"""An engineer writes TIR, with these annotations and attributes."""
+"""Attributes and annotations in TIR that users write."""
 
 FRONTENDS = AttributeAccess(
     "frontends",
@@ -86,7 +86,7 @@ FRONTENDS = AttributeAccess(
         *(INPUT_QUANTIZATION_ATTR, OUTPUT_QUANTIZATION_ATTR, STATES_ATTR, CONTROL_FLOW_ATTR),
     ),
 )
-"""Importers make Relax modules of model files, and operators with records."""
+"""Attributes of importers, which make Relax modules from model files."""
 
 BUILD = AttributeAccess(
     "`usmp.build`",
@@ -104,7 +104,7 @@ BUILD = AttributeAccess(
     ),
     uses=(PLANNING,),
 )
-"""Arguments of `usmp.build`, `tvmc` and `usmp-opt`, before the passes and after them."""
+"""Attributes for arguments of `usmp.build`, `tvmc` and `usmp-opt`, before and after the passes."""
 
 OUTPUT = AttributeAccess(
     "C and reports",
@@ -120,4 +120,4 @@ OUTPUT = AttributeAccess(
     ),
     uses=(PLANNING,),
 )
-"""The emitted C, metadata.json and the summary are made from the planned module."""
+"""Attributes of planned modules that the emitted C, metadata.json and the summary use."""

@@ -1,11 +1,11 @@
-"""Microcontrollers and boards that many have, by name: core, RAM and flash.
+"""Common microcontrollers and boards, by name: core, RAM and flash.
 
-`tvmc check` says whether a model fits them; there is no project that builds a program for one.
+`tvmc check` reports whether a model fits them; there is no project that builds a program for one.
 Nothing here loads TVM.
 
-RAM is the largest piece with consecutive addresses, for a memory pool lies in one piece: other
-banks come on top. Flash is what an application may use at most. Each part has the file that the
-figures were read from: devicetree files (`dts/`) and board files (`boards/`) of Zephyr, and
+RAM is the largest range of consecutive addresses, because a memory pool needs one range; other
+banks are not counted. Flash is the most that an application may use. Each part names the source of
+its figures: devicetree files (`dts/`) and board files (`boards/`) of Zephyr, and
 `boards.txt` of Arduino's cores.
 """
 
@@ -24,13 +24,13 @@ class Part:
     Parameters
     ----------
     description
-        one line about it.
+        one line of help.
     core
-        as `-mcpu` of GCC, or `-march` of a RISC-V, calls it; "xtensa-lx7" has no compiler here.
+        value of `-mcpu` of GCC, or of `-march` for RISC-V; "xtensa-lx7" has no compiler here.
     ram_bytes, flash_bytes
-        what a program may use.
+        memory for a program, in bytes.
     source
-        the file that says so.
+        the file with these figures.
     """
 
     description: str
@@ -155,4 +155,4 @@ PARTS = {
         "STM32U585xI; SRAM1 to SRAM3", "cortex-m33", 768 * _K, 2 * _M, "u5/stm32u585Xi.dtsi"
     ),
 }
-"""By name, in the order of names."""
+"""Parts by name, sorted by name."""

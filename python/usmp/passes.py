@@ -1,5 +1,4 @@
-"""The base of the passes: errors come out as they were raised, and calls in Relax keep the spans of
-what they were made from."""
+"""The base of the passes: it keeps errors as they were raised, and the spans of calls in Relax."""
 
 from __future__ import annotations
 
@@ -18,21 +17,22 @@ from usmp.support.compiler_lock import compiler_lock
 from usmp.tir.spans import functions_with_spans
 
 _RAISED: ContextVar[list[BaseException] | None] = ContextVar("usmp_raised_in_passes", default=None)
-"""What passes raised, while `apply_passes` runs some."""
+"""Errors that passes raised, while `apply_passes` runs."""
 
 Transform = Callable[[Any, IRModule, PassContext], IRModule]
 
 
 class ModulePass:
-    """The base of what `tvm.transform.module_pass` makes a pass of; also declares to type checkers
-    what that is.
+    """The base of classes that `tvm.transform.module_pass` turns into passes; it declares to type
+    checkers that they are passes.
 
     Attributes
     ----------
     reads, writes
-        the attributes of the IR that it reads and writes itself, not in passes that it runs.
+        attributes of the IR that the pass itself reads and writes, without those of passes that it
+        runs.
     uses
-        what it calls that reads and writes more.
+        other code that it calls, with the attributes of that code.
     """
 
     reads: ClassVar[Attributes] = ()
@@ -40,12 +40,12 @@ class ModulePass:
     uses: ClassVar[tuple[AttributeAccess, ...]] = ()
 
     def __init_subclass__(cls) -> None:
-        """Remember what the pass raises, for `apply_passes`."""
+        """Wrap the pass, so that `apply_passes` finds its errors."""
         super().__init_subclass__()
         cls.transform_module = _remembering(cls.transform_module)  # type: ignore[assignment]
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
-        """What the pass makes of `mod`."""
+        """Return the module after the pass."""
         raise NotImplementedError
 
     if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class ModulePass:
 
 
 class LockedSequential(Sequential):  # type: ignore[misc]
-    """Passes that run one after the other under the compiler lock, those of TVM among them."""
+    """Passes, also of TVM, that run one after the other under the compiler lock."""
 
     def __call__(self, mod: IRModule) -> IRModule:
         """Apply the passes to a module."""
@@ -79,20 +79,20 @@ def _remembering(transform: Transform) -> Transform:
 
 
 def _original(error: BaseException, raised: list[BaseException]) -> BaseException | None:
-    """What `error` is a copy of: C++ hands on the text of an error, and its class if that is known
-    there; to some texts it adds a paragraph with the name of the pass."""
-    for one in reversed(raised):
-        text, copied = str(one), str(error.args[0]) if len(error.args) == 1 else None
+    """Return the error of which `error` is a copy. C++ passes on the text of an error, and its
+    class if it is registered; to some texts it adds a paragraph with the name of the pass."""
+    for original in reversed(raised):
+        text, copied = str(original), str(error.args[0]) if len(error.args) == 1 else None
         if copied is not None and (copied == text or copied.startswith(f"{text}\n\n")):
-            return one
+            return original
     return None
 
 
 def apply_passes(passes: tvm.transform.Pass, mod: IRModule) -> IRModule:
-    """What `passes` make of `mod`.
+    """Return the module after `passes`.
 
-    An error of a pass in Python comes out as it was raised, with its class, its cause and its data.
-    Out of TVM's own `passes(mod)` comes a copy, a RuntimeError if C++ does not know the class.
+    An error of a pass in Python is raised unchanged, with its class, its cause and its data. TVM's
+    own `passes(mod)` raises a copy, which is a RuntimeError if C++ does not know the class.
     """
     raised: list[BaseException] = []
     token = _RAISED.set(raised)
@@ -109,7 +109,7 @@ def apply_passes(passes: tvm.transform.Pass, mod: IRModule) -> IRModule:
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.KeepSpans")
 class KeepSpans(ModulePass):
-    """A pass of TVM, after which calls in Relax have the spans of what they were made from.
+    """A pass of TVM that also keeps the spans of calls in Relax.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class KeepSpans(ModulePass):
 
 
 def with_prim_funcs(mod: IRModule, change: Callable[[tirx.PrimFunc], tirx.PrimFunc]) -> IRModule:
-    """`mod`, each PrimFunc changed; the other functions stay as they are."""
+    """Return `mod` with each PrimFunc changed, and the other functions as they are."""
     changed = IRModule(mod.functions, attrs=mod.attrs)
     for variable, func in mod.functions.items():
         if isinstance(func, tirx.PrimFunc):

@@ -1,4 +1,4 @@
-"""Build a model without optimizations, so that outputs of another build can be compared with it."""
+"""A build of a model without optimizations, to compare the outputs of other builds with."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ _OPTIONS = {
     "tir.usmp.code": FAST,
 }
 _DISABLED_PASSES = ("usmp.SelectKernels", "usmp.MergeSimilarFunctions")
-"""Beside the stages of the search that are not in a reference build."""
+"""Passes that a reference build omits, besides stages of the search."""
 
 
 @dataclass(frozen=True)
 class ReferenceBuild:
-    """A build without kernels, streaming, pruning or overlap, or the reason why there is none.
+    """A build without kernels, streaming, pruning or overlap, or the reason that there is none.
 
     Parameters
     ----------
     description
-        what the attribute `reference` of the module says.
+        value of the attribute `reference` of the module.
     archive
-        its header, C and metadata: a tar file, compressed by bzip2, whose compressor gives the same
-        bytes everywhere.
+        its header, C and metadata: a tar file, compressed by bzip2, which gives the same bytes on
+        all machines.
     functions
-        the functions of accelerators that it calls, as `function_metadata` has them.
+        functions of accelerators that it calls, see `function_metadata`.
     """
 
     description: dict[str, str]
@@ -62,14 +62,14 @@ class ReferenceBuild:
 def reference_meanwhile(
     build: Callable[[], AOTExecutorFactoryModule] | None, *, prune: bool
 ) -> Iterator[Callable[[], ReferenceBuild | None]]:
-    """Yield what returns the reference build, which is made beside all else in the context.
+    """Yield a function that returns the reference build, which runs in parallel to the context.
 
     Parameters
     ----------
     build
-        compiles the model for target "c"; None if no reference is asked for.
+        compiles the model for target "c"; None without a reference build.
     prune
-        whether channels may be pruned: functions of accelerators depend on how many there are.
+        whether channels may be pruned, because functions of accelerators depend on their number.
     """
     if build is None:
         yield lambda: None
@@ -81,7 +81,7 @@ def reference_meanwhile(
 def with_reference(
     factory: AOTExecutorFactoryModule, reference: ReferenceBuild
 ) -> AOTExecutorFactoryModule:
-    """Return a compiled model with a reference build beside it, or the reason why it has none."""
+    """Return a compiled model with its reference build, or with the reason that it has none."""
     if reference.archive is not None and reference.functions != _functions(factory.ir_mod):
         reason = "it would call accelerators in another way"
         reference = ReferenceBuild({"unavailable": reason})
@@ -93,7 +93,7 @@ def _reference_build(build: Callable[[], AOTExecutorFactoryModule], prune: bool)
     try:
         with _plain_context(prune):
             factory = build()
-            # Recurrent operators call the functions of kernels, too.
+            # Expand intrinsics, because recurrent operators call the functions of kernels, too.
             plain = with_prim_funcs(factory.ir_mod, without_intrinsics)
             factory = replace(factory, ir_mod=plain)
             files = factory.files()
@@ -113,7 +113,7 @@ def _functions(mod: IRModule) -> list[dict[str, Any]]:
 
 
 def _plain_context(prune: bool) -> PassContext:
-    """Return the current PassContext, with all that chooses or optimizes turned off."""
+    """Return the current PassContext without searches and optimizations."""
     current = PassContext.current()
     searched = {stage.pass_name for stage in stage_classes() if not stage.is_in_reference}
     config = {k: v for k, v in current.config.items() if k != CMSIS_NN_CONFIG}

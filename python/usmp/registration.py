@@ -1,6 +1,6 @@
-"""What TVM knows of this package: pass options, and by name functions, algorithms, a pipeline.
+"""The registration of this package with TVM: pass options, functions, algorithms, a pipeline.
 
-Nothing else registers anything, and no module of the package imports this one but `usmp` itself.
+Only this module registers names, and only `usmp` itself imports it.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ PIPELINE = "usmp"
 
 def register() -> None:
     """Register the pass options, `tir.usmp.*` and those of TVM 0.18, the algorithms
-    `tir.usmp.algo.<name>`, the global functions of TVM 0.18 and the pipeline `usmp`; once or more
-    often is the same.
+    `tir.usmp.algo.<name>`, the global functions of TVM 0.18 and the pipeline `usmp`. Further calls
+    change nothing.
 
-    TVM calls this at the end of its own import, as this package's entry point in the group
-    "tvm.backends". This package calls it when it is imported after TVM, and, for a TVM that is told
-    to load no extensions, when it has loaded TVM itself. TVM without its compiler has no pass
-    options.
+    TVM calls this function at the end of its import, as this package's entry point in the group
+    "tvm.backends". This package calls it if it is imported after TVM. It also calls it after
+    loading TVM itself, because TVM can be told to load no extensions. TVM without its compiler has
+    no pass options.
     """
-    # Not usmp._ffi: another thread may be loading that, and wait for TVM there.
+    # Do not import usmp._ffi, because another thread may be loading it and wait for TVM.
     from tvm.base import _LOADED_LIBS
 
     if "tvm_compiler" in _LOADED_LIBS:
@@ -43,8 +43,8 @@ def register() -> None:
 
 
 def _register_pass_options() -> None:
-    """Let a PassContext take the options of this package, and those of TVM 0.18, which builds
-    replace or refuse. Those that TVM has itself stay as they are."""
+    """Register the options of this package with PassContext, and those of TVM 0.18, which builds
+    replace or refuse. Options that TVM has itself stay as they are."""
     from tvm_ffi import get_global_func
 
     types = dict.fromkeys((row.name for row in PASS_CONFIGS), "Any")
@@ -53,15 +53,15 @@ def _register_pass_options() -> None:
 
 
 def _register_algorithms() -> None:
-    """Let C++ and custom algorithms call the built-in ones by the names that TVM gives them."""
+    """Register the built-in algorithms by TVM's names, for C++ and custom algorithms."""
     for name in ALGORITHMS:
         if name not in BUILTIN_FUNCTIONS:
             BUILTIN_FUNCTIONS[name] = _register_algorithm(name)
 
 
 def _register_old_functions() -> None:
-    """Let the global functions that TVM 0.18 had for its planner be found by their names, unless
-    TVM has one of the name; what they call is loaded when one is called."""
+    """Register the global functions of TVM 0.18 for its planner, unless TVM has them. A call loads
+    its replacement."""
     from tvm_ffi import get_global_func, register_global_func
 
     for row in GLOBAL_FUNCTIONS:
@@ -79,7 +79,7 @@ def _old_function(row: OldName) -> Callable[..., Any]:
 
 
 def _register_pipeline() -> None:
-    """Let `relax_pipeline="usmp"` be `usmp.pipeline()`; it is loaded when it is first asked for."""
+    """Register `usmp.pipeline()` as `relax_pipeline="usmp"`; its first use loads it."""
     pipelines = sys.modules.get("tvm.relax.pipeline")
     if pipelines is not None:
         pipelines.PIPELINE_MAP.setdefault(PIPELINE, _pipeline)

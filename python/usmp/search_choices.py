@@ -1,4 +1,4 @@
-"""SearchChoices: the one pass that lowers a model and compares its forms."""
+"""SearchChoices: lower a model and compare its forms."""
 
 from __future__ import annotations
 
@@ -30,20 +30,19 @@ from usmp.support.meanwhile import meanwhile
 class SearchChoices(ModulePass):
     """Lower a Relax module to TIR in the form with the smallest plan (`usmp.planning.search`).
 
-    Reads from the PassContext what `PlanningOptions` says. The module gains the attribute
-    `usmp.search`, which says what was compared.
+    The PassContext has the `PlanningOptions`. The module gains the attribute `usmp.search`, a
+    record of the choices that were compared.
 
     Parameters
     ----------
     lowering
         passes and stages up to a main PrimFunc.
     planning
-        passes and stages behind it, which depend on the places of inputs and outputs.
+        later passes and stages, which depend on the places of inputs and outputs.
     how
-        what the steps were made for: a session has one search for each.
+        key of the parameters of the steps; a session has one search for each key.
     compare_workspace_io
-        whether to plan once more with inputs and outputs in the workspace, only to record how many
-        bytes that takes.
+        whether to plan again with inputs and outputs in the workspace, only to record its bytes.
 
     Raises
     ------
@@ -67,7 +66,7 @@ class SearchChoices(ModulePass):
         self.compare_workspace_io = compare_workspace_io
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
-        """Take all steps."""
+        """Return the module after all steps."""
         options = planning_options(context.config)
         with planning_session(options.deadline()) as session:
             search = Search(session, options, self.steps, self.how)
@@ -80,27 +79,27 @@ class SearchChoices(ModulePass):
             def ask() -> int | None:
                 return _ram_with_workspace_io(session, lowered, options, self.stages)
 
-            # With a time budget, the plan comes before a question about another one.
+            # With a time budget, make the plan before the comparison.
             with meanwhile(ask, late=session.deadline is not None) as compared:
-                found = search.best(mod).mod
+                best = search.best(mod).mod
                 if session.deadline is not None:
-                    _plan(session, found, options)
+                    _plan(session, best, options)
                 ram_bytes = compared()
             if ram_bytes is not None:
                 other = Alternative("in the workspace", "not asked", ram_bytes)
                 line = Compared(WORKSPACE_IO, "provided by the application", None, (other,))
-                return with_compared(found, [line])
-            # Note the stage if time ended the question, because another process may have asked it.
+                return with_compared(best, [line])
+            # Note the stage if time ended the comparison, maybe in another process.
             session.has_time(WORKSPACE_IO)
-            return found
+            return best
 
 
 def _is_comparable(mod: IRModule, options: PlanningOptions) -> bool:
-    """Return whether inputs and outputs are elsewhere, and could be in the workspace.
+    """Return whether inputs and outputs are outside of the workspace, and could be in it.
 
-    Those of the packed interface could not, and streamed ones (`StreamIO`) have no place at all. An
-    algorithm of the user's, or pools that are chosen by what accesses cost, take too long to ask.
-    Offsets that are computed from sizes leave inputs and outputs where they are.
+    Those of the packed interface could not, and streamed ones (`StreamIO`) have no place. A custom
+    algorithm, or placement by access cost, takes too long. Offsets as expressions of sizes leave
+    inputs and outputs where they are.
     """
     is_elsewhere = not (options.use_workspace_io or options.streams_io)
     is_elsewhere &= options.dynamic != EXPRESSION or not has_symbolic_sizes(mod)
@@ -111,7 +110,7 @@ def _is_comparable(mod: IRModule, options: PlanningOptions) -> bool:
 def _ram_with_workspace_io(
     session: PlanningSession, mod: IRModule, options: PlanningOptions, stages: Sequence[Stage]
 ) -> int | None:
-    """Return the bytes of all workspace pools, were inputs and outputs of `mod` planned, too.
+    """Return the bytes of all workspace pools if inputs and outputs of `mod` were in them.
 
     Returns
     -------
@@ -124,7 +123,7 @@ def _ram_with_workspace_io(
     options = replace(options, use_workspace_io=True)
     search = Search(session, options, stages, "workspace I/O")
     try:
-        # The search for the plan itself was not cut short.
+        # Use another record, because the search for the plan itself was not cut short.
         with session.own_record():
             peaks = search.peaks(mod)
     except ValueError:

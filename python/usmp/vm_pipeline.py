@@ -1,4 +1,4 @@
-"""TVM's passes for its virtual machine, with the storage of Relax functions planned here."""
+"""TVM's passes for its virtual machine, with `PlanStorage` for the storage of Relax functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from usmp.relax.transform.plan_storage import WORK_BUDGET, PlanStorage
 _REPLACED = "StaticPlanBlockMemory"
 _STAGES = ("library_dispatch", "legalize", "dataflow_lower", "finalize")
 _VERSIONS = "0.27"
-"""Of TVM, whose pipelines are as expected here."""
+"""Versions of TVM with the expected pipelines."""
 
 
 def pipeline(
@@ -26,15 +26,16 @@ def pipeline(
     overlap: bool | None = None,
     require_bounds: bool = False,
 ) -> Pass:
-    """The default Relax pipeline of the target, with `PlanStorage` for `StaticPlanBlockMemory`.
+    """Return the default Relax pipeline of the target, with `PlanStorage`.
 
-    For ``tvm.compile(mod, target, relax_pipeline=usmp.pipeline())``, or by name, without options:
-    ``relax_pipeline="usmp"``. The other passes are those of ``relax.get_default_pipeline(target)``.
+    Use it as ``tvm.compile(mod, target, relax_pipeline=usmp.pipeline())``, or by name, without
+    options: ``relax_pipeline="usmp"``. `PlanStorage` replaces `StaticPlanBlockMemory`; the other
+    passes are those of ``relax.get_default_pipeline(target)``.
 
     Parameters
     ----------
     algorithm, work_budget, overlap, require_bounds
-        as those of `usmp.relax.transform.PlanStorage`.
+        see `usmp.relax.transform.PlanStorage`.
 
     Returns
     -------
@@ -44,8 +45,8 @@ def pipeline(
     Raises
     ------
     ValueError
-        An option is wrong; when it runs: there is no target, TVM has no pipeline for it, or none in
-        which storage is planned.
+        An option is wrong. When the pipeline runs: there is no target, or TVM has no pipeline for
+        it that plans storage.
     """
     return VMPipeline(PlanStorage(algorithm, work_budget, overlap, require_bounds))
 
@@ -57,7 +58,7 @@ class VMPipeline(ModulePass):
     Parameters
     ----------
     planner
-        the pass.
+        the pass that plans storage.
     """
 
     def __init__(self, planner: Pass) -> None:
@@ -75,14 +76,14 @@ class VMPipeline(ModulePass):
 
 
 def default_passes(target: Target) -> list[Pass]:
-    """The passes of TVM's default pipeline for a target, in their order.
+    """Return the passes of TVM's default pipeline for a target, in their order.
 
     Raises
     ------
     ValueError
-        TVM has none for the target, or this TVM has no lists of them.
+        TVM has no pipeline for the target, or this TVM does not list its passes.
     """
-    # It says which targets have none.
+    # Raise TVM's error for targets without a pipeline.
     relax.get_default_pipeline(target)
     name = f"tvm.relax.backend.{_backend_of(target)}.pipeline"
     try:
@@ -90,14 +91,14 @@ def default_passes(target: Target) -> list[Pass]:
         stages = [getattr(module, f"{stage}_passes") for stage in _STAGES]
     except (ImportError, AttributeError) as error:
         raise _other_version(f"{name} does not list its passes") from error
-    # Some of the lists ask for it themselves.
+    # Some lists of passes read the current target.
     with target:
-        return [each for passes in stages for each in passes(target)]
+        return [p for passes in stages for p in passes(target)]
 
 
 def _backend_of(target: Target) -> str:
-    """The package in which TVM has the pipeline of a target, as `relax.get_default_pipeline`
-    chooses it; `tvm.relax.pipeline` offers lists of passes, of which that of `cuda` fails."""
+    """Return the package of a target's pipeline, as `relax.get_default_pipeline` chooses it.
+    `tvm.relax.pipeline` also has lists of passes, but the one of `cuda` fails."""
     kind = str(target.kind.name)
     if kind in ("cuda", "rocm"):
         return kind
@@ -107,14 +108,14 @@ def _backend_of(target: Target) -> str:
 
 
 def with_planner(passes: Sequence[Pass], planner: Pass) -> list[Pass]:
-    """The passes, with another one in the place of `StaticPlanBlockMemory`.
+    """Return the passes with a planner in place of `StaticPlanBlockMemory`.
 
     Raises
     ------
     ValueError
-        that is not one of them, or is more than one.
+        `StaticPlanBlockMemory` is missing, or occurs more than once.
     """
-    names = [str(each.info.name) for each in passes]
+    names = [str(p.info.name) for p in passes]
     if names.count(_REPLACED) != 1:
         raise _other_version(
             f"the default pipeline runs {_REPLACED} {names.count(_REPLACED)} times"
