@@ -1,4 +1,4 @@
-"""Reads TIR and computes facts: live ranges, conflicts, memory pressure. Never changes IR."""
+"""Analyses of TIR: live ranges, conflicts, memory pressure. They never change the IR."""
 
 from usmp.analysis.buffer_extraction import extract_buffer_info
 from usmp.analysis.live_byte_counts import live_bytes

@@ -1,4 +1,4 @@
-"""How often is each buffer read and written in one run of the model?"""
+"""Numbers of loads and stores of each buffer in one run of the model."""
 
 from __future__ import annotations
 
@@ -21,32 +21,30 @@ def access_counts(
     mod: IRModule,
     buffer_info_stmts: Mapping[BufferInfo, tirx.AllocBuffer],
 ) -> dict[BufferInfo, list[AccessCount]]:
-    """The loads and stores of each buffer, as the TIR has them, over all calls that `main` makes.
+    """Return the loads and stores of each buffer in TIR, over all calls that `main` makes.
 
-    They are counted, not run, so they are upper bounds: both branches of every condition are
-    taken, loops are never left early, and whatever a pointer may point to is accessed by each
-    access through it. A loop has as many iterations as its extent can have at the most; one whose
-    extent nothing bounds, or a `While`, is taken to have 10 (see `trip_count`). A function outside
-    of the module that gets the address of a buffer reads and writes each byte of it once a call,
-    or does what `tvm_access_ptr` declares. Reads of variables that say where the elements of a
-    buffer lie do not count. A C compiler may need fewer accesses, since it keeps values in
-    registers.
+    They are counted statically, so they are upper bounds: both branches of a condition run, no
+    loop ends early, and an access through a pointer accesses everything that it may point to. A
+    loop runs for the largest value of its extent. A `While`, or a loop whose extent has no upper
+    bound, counts as 10 iterations (see `trip_count`). A function outside of the module that gets
+    the address of a buffer reads and writes each byte once a call, or as `tvm_access_ptr` declares.
+    Reads of variables that give the layout of a buffer (strides, offsets) do not count. A C
+    compiler may need fewer accesses, since it keeps values in registers.
 
     Parameters
     ----------
     main
-        name of the AoT main PrimFunc; or of several, each of which runs once.
+        name of the AoT main PrimFunc, or names of several, each of which runs once.
     mod
-        the module with the PrimFuncs that it calls, in flat TIR.
+        the module with the PrimFuncs that `main` calls, in flat TIR.
     buffer_info_stmts
-        as in `BufferInfoAnalysis`.
+        the allocation of each buffer, as in `BufferInfoAnalysis`.
 
     Returns
     -------
     dict[BufferInfo, list[AccessCount]]
-        For each of the buffers that `create_array_buffer_info` gives the accesses by target and
-        kind, in the order of the text; a constant or state that is stored for others has theirs
-        too.
+        For each buffer of `create_array_buffer_info`: the accesses by target and kind, in program
+        order. A constant or state that is stored for others includes their accesses.
 
     Raises
     ------
@@ -73,7 +71,7 @@ def access_counts(
 def _counted(
     info: BufferInfo, use: MemoryUse, targets: Mapping[str, Target | None]
 ) -> list[AccessCount]:
-    """The movements of one buffer, those of one kind added up."""
+    """Return the movements of one buffer, added up by target and size."""
     counted: dict[tuple[str, int, int], tuple[Target | None, int, int]] = {}
     for movement, count in use.movements.items():
         target = targets.get(movement.function)

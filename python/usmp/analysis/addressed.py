@@ -1,4 +1,4 @@
-"""Which variables is more done with than that elements are loaded and stored?"""
+"""Buffers with uses besides loads and stores of their elements."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from usmp.tir.identity import identity
 
 
 def addressed(body: tirx.Stmt) -> set[Var]:
-    """Buffers whose address something takes, or of which there is another view; and all variables
-    that are no buffers."""
-    found: set[Var] = set()
-    # To compare two objects of one variable takes longer than all else.
+    """Return the buffers whose address is taken or that have another view, and all variables that
+    are not buffers."""
+    aliased: set[Var] = set()
+    # By identity, because comparing two objects of one variable is slow.
     mentioned: dict[int, Var] = {}
 
     def on_load(load: TensorLoad, visitor: tvm_ffi.StructuralVisitor) -> None:
@@ -28,19 +28,19 @@ def addressed(body: tirx.Stmt) -> set[Var]:
         visitor.visit(store.indices)
 
     def on_allocation(_: tirx.AllocBuffer, __: tvm_ffi.StructuralVisitor) -> None:
-        """It allocates, and does no more."""
+        """Skip allocations, because they use no buffer."""
 
     def on_block(block: s_tir.SBlock, visitor: tvm_ffi.StructuralVisitor) -> None:
-        """What is listed of a block, its body does; but views of other buffers are declared."""
+        """Visit the body, which does all reads and writes of a block; `match_buffers` are views."""
         for region in block.match_buffers:
-            found.add(region.source.source)
+            aliased.add(region.source.source)
         for part in (block.init, block.body):
             if part is not None:
                 visitor.visit(part)
 
     def on_call(call: Call, visitor: tvm_ffi.StructuralVisitor) -> None:
         if is_op(call, "tirx.address_of"):
-            found.add(call.args[0].source)
+            aliased.add(call.args[0].source)
         visitor.default_visit(call)
 
     def on_variable(var: Var, visitor: tvm_ffi.StructuralVisitor) -> None:
@@ -57,4 +57,4 @@ def addressed(body: tirx.Stmt) -> set[Var]:
         (Var, on_variable),
     ]
     tvm_ffi.structural_visit(body, callbacks)
-    return found.union(mentioned.values())
+    return aliased.union(mentioned.values())

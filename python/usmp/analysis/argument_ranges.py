@@ -1,4 +1,4 @@
-"""Between which bounds do the constants lie that PrimFuncs are called with?"""
+"""Bounds of the constants that PrimFuncs are called with."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 
 
 def argument_ranges(mod: IRModule) -> dict[GlobalVar, dict[Var, Range]]:
-    """For each PrimFunc, the bounds of the elements of its parameters for which all calls of the
-    Relax functions pass constants of integers."""
-    found: dict[GlobalVar, list[Range | None]] = {}
+    """Return the element bounds of those parameters of each PrimFunc for which every call in a
+    Relax function passes an integer constant."""
+    ranges: dict[GlobalVar, list[Range | None]] = {}
     for func in mod.functions.values():
         if not isinstance(func, relax.Function):
             continue
         for call in nodes_of(func.body, Call):
             if getattr(call.op, "name", None) in _CALLS:
-                _join(found, call.args[0], list(map(_range, _fields(call.args[1]))))
+                _join(ranges, call.args[0], list(map(_range, _fields(call.args[1]))))
     return {
-        variable: _known(func, found.get(variable, []))
+        variable: _known(func, ranges.get(variable, []))
         for variable, func in mod.functions.items()
         if isinstance(func, PrimFunc)
     }
@@ -49,16 +49,16 @@ def _range(expr: relax.Expr) -> Range | None:
 
 
 def _join(
-    found: dict[GlobalVar, list[Range | None]], callee: GlobalVar, ranges: list[Range | None]
+    joined: dict[GlobalVar, list[Range | None]], callee: GlobalVar, ranges: list[Range | None]
 ) -> None:
-    if callee not in found:
-        found[callee] = ranges
+    if callee not in joined:
+        joined[callee] = ranges
         return
-    if len(found[callee]) != len(ranges):
-        # Tuples may be passed whole or by their elements.
-        found[callee] = []
+    if len(joined[callee]) != len(ranges):
+        # Calls disagree, because a tuple may be passed whole or by its elements: assume nothing.
+        joined[callee] = []
         return
-    found[callee] = [
+    joined[callee] = [
         None if a is None or b is None else hull(a, b)
-        for a, b in zip(found[callee], ranges, strict=True)
+        for a, b in zip(joined[callee], ranges, strict=True)
     ]

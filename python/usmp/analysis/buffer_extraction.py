@@ -1,6 +1,6 @@
-"""The allocations to place, and which of them may not share bytes.
+"""Extraction of the buffers to place, with their conflicts.
 
-RFC 0009, "Step 2 : Run an analysis pass".
+RFC 0009 of apache/tvm-rfcs, "Step 2 : Run an analysis pass".
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ from usmp.support.alignment import is_alignment
 from usmp.support.unique_names import UniqueNames
 
 PLANNED_SCOPES = ("global", "global.workspace")
-"""Storage scopes of planned memory; anything else (registers, accelerator memory) stays."""
+"""Storage scopes of planned memory; others (registers, accelerator memory) are not planned."""
 
 DEFAULT_DATA_ALIGNMENT = 64
-"""What TVM writes into every buffer that asks for no alignment of its own, in bytes."""
+"""The `data_alignment` of a TVM buffer without an alignment of its own, in bytes."""
 
 
 def extract_buffer_info(
@@ -60,37 +60,36 @@ def extract_buffer_info(
     sizes: Mapping[tirx.AllocBuffer, int] | None = None,
     distances: SafeDistances | None = None,
 ) -> BufferInfoAnalysis:
-    """The buffers of `main_func` and of everything that it calls in `mod`, with their conflicts.
+    """Return the buffers of `main_func` and of its callees in `mod`, with their conflicts.
 
-    Planned is every AllocBuffer of constant size in global memory that stands in no parallel,
-    vectorized, unrolled or thread-bound loop, and every constant; it must carry its candidate
-    pools (see `usmp.transform.AssignPoolInfo`). Anything else stays as it is.
+    Constants are planned, and each AllocBuffer of constant size in global memory outside of
+    parallel, vectorized, unrolled and thread-bound loops. They must carry their candidate pools
+    (see `usmp.transform.AssignPoolInfo`). Other allocations are not planned.
 
     Parameters
     ----------
     main_func
         the AoT main PrimFunc, usually `mod["__tvm_main__"]`.
     mod
-        the module with the PrimFuncs that it calls, in flat TIR.
+        the module with the PrimFuncs that `main_func` calls, in flat TIR.
     overlap
-        whether what is written may overwrite what is read for the last time meanwhile (see
-        `safe_overlap`); if not, buffers that are live at one time share no bytes.
+        whether an output may overwrite the bytes of a dying input that were read for the last time
+        (see `safe_overlap`); if not, buffers that are live together share no bytes.
     preserve_inputs
-        whether the inputs that are planned must be intact when the run ends.
+        whether planned inputs must be intact when the run ends.
     sizes
-        bytes of allocations, if they are others than those of their buffers.
+        bytes of allocations, where they differ from those of their buffers.
     distances
-        the safe distances between buffers, if they are others than those of `main_func`.
+        the safe distances between buffers, where they differ from those of `main_func`.
 
     Returns
     -------
     BufferInfoAnalysis
-        BufferInfoAnalysis: `buffer_info_stmts` maps each BufferInfo, in program order, to its
-        AllocBuffer; if candidate pools have an `alignment`, sizes are multiples of the largest.
-        `memory_pressure` is the largest number of workspace bytes live at once,
-        `pool_memory_pressure` the same among the buffers that may go to a pool. Conflicts are
-        symmetric. Constants live all the time, in pools of their own, and conflict with each other
-        only.
+        `buffer_info_stmts` maps each BufferInfo, in program order, to its AllocBuffer. If candidate
+        pools have an `alignment`, sizes are multiples of the largest. `memory_pressure` is the
+        largest number of workspace bytes live at once, `pool_memory_pressure` that number by pool,
+        over the buffers that may go to the pool. Conflicts are symmetric. Constants live all the
+        time, in pools of their own, and conflict with each other only.
 
     Raises
     ------
@@ -107,7 +106,7 @@ def extract_buffer_info(
     for stmt, ranges in liveness.allocations.items():
         is_constant = CONSTANT_DATA_ATTR.is_on(stmt)
         function = liveness.functions[stmt]
-        # Iterations that run at once may share what they only read.
+        # Plan constants in parallel loops too, because iterations may share read-only data.
         if not is_plannable(stmt) or (stmt in liveness.unplannable and not is_constant):
             _check_left_alone(stmt, function)
             continue
@@ -144,7 +143,7 @@ def extract_buffer_info(
 
 
 def pool_pressures(stmts: Mapping[BufferInfo, tirx.AllocBuffer]) -> dict[str, int]:
-    """For each pool the most bytes that are live at once of the buffers that may go there."""
+    """Return the memory pressure of each pool, in bytes, over the buffers that may go there."""
     candidates: dict[str, list[BufferInfo]] = {}
     for info in create_array_buffer_info(stmts):
         for name in {str(pool.pool_name): None for pool in info.pool_candidates}:
@@ -153,15 +152,15 @@ def pool_pressures(stmts: Mapping[BufferInfo, tirx.AllocBuffer]) -> dict[str, in
 
 
 def _check_left_alone(stmt: tirx.AllocBuffer, function: str) -> None:
-    """An allocation that stays as it is cannot do what these annotations ask for."""
-    asked: tuple[Annotation[Any], ...] = (
+    """Raise if an allocation that is not planned has an annotation that only the planner honors."""
+    annotations: tuple[Annotation[Any], ...] = (
         FIXED_OFFSET_ATTR,
         LIVE_THROUGHOUT_ATTR,
         INPUT_TENSOR_ATTR,
         OUTPUT_TENSOR_ATTR,
         STATE_TENSOR_ATTR,
     )
-    for attribute in asked:
+    for attribute in annotations:
         if attribute.is_on(stmt):
             raise ValueError(
                 f"{function}: buffer {stmt.buffer.name} is annotated with {attribute}, but cannot "
@@ -171,7 +170,7 @@ def _check_left_alone(stmt: tirx.AllocBuffer, function: str) -> None:
 
 
 def _check_constant(stmt: tirx.AllocBuffer, function: str, access: Access) -> None:
-    """What is wrong with a constant must not come out as wrong results."""
+    """Raise if a constant is written, or if its data does not match its buffer."""
     if Access.WRITE in access:
         raise ValueError(
             f"{function}: constant {stmt.buffer.name} is written, but constants lie in read-only "
@@ -191,7 +190,7 @@ def _check_constant(stmt: tirx.AllocBuffer, function: str, access: Access) -> No
 
 
 def _check_states(stmts: Mapping[BufferInfo, tirx.AllocBuffer]) -> None:
-    """Check that each state is allocated once: its name says which one it is."""
+    """Check that each state is allocated once, because states are identified by name."""
     names: set[str] = set()
     for info, stmt in stmts.items():
         if info.kind == BufferInfoKind.STATE:
@@ -205,7 +204,7 @@ def _check_states(stmts: Mapping[BufferInfo, tirx.AllocBuffer]) -> None:
 
 
 def set_conflicts(buffers: Sequence[BufferInfo]) -> None:
-    """Two buffers conflict when a live range of one meets a live range of the other."""
+    """Let two buffers conflict when a live range of one intersects a live range of the other."""
     ranges = [(live.start, live.stop, i) for i, b in enumerate(buffers) for live in b.live_ranges]
     conflicts: list[dict[int, None]] = [{} for _ in buffers]
     active: list[tuple[int, int]] = []
@@ -223,8 +222,9 @@ def set_conflicts(buffers: Sequence[BufferInfo]) -> None:
 def _role(
     stmt: tirx.AllocBuffer, ranges: Sequence[PositionRange], end: int
 ) -> tuple[str, BufferInfoKind, Sequence[PositionRange]]:
-    """Name, kind and live ranges: inputs live from entry, outputs to exit, states and constants
-    always."""
+    """Return the name, kind and live ranges of a buffer.
+
+    Inputs live from the entry, outputs to the exit, states and constants always."""
     first = min((start for start, _ in ranges), default=0)
     last = max((stop for _, stop in ranges), default=0)
     if LIVE_THROUGHOUT_ATTR.of(stmt):
@@ -251,7 +251,7 @@ def _name_of(main_func: tirx.PrimFunc, mod: IRModule) -> str:
 
 
 def is_plannable(stmt: tirx.AllocBuffer) -> bool:
-    """Whether the allocation has a static size and a scope of planned memory."""
+    """Return whether an allocation has a static size and a scope of planned memory."""
     return has_static_size(stmt.buffer) and stmt.buffer.scope() in PLANNED_SCOPES
 
 
@@ -265,21 +265,21 @@ def _candidate_pools(stmt: tirx.AllocBuffer, function: str, is_constant: bool) -
         )
     for pool in pools:
         if isinstance(pool, ConstantPoolInfo) != is_constant:
-            what = "a constant" if is_constant else "not a constant"
+            kind = "a constant" if is_constant else "not a constant"
             raise ValueError(
-                f"{function}: buffer {stmt.buffer.name} is {what}, so it cannot be placed in the "
+                f"{function}: buffer {stmt.buffer.name} is {kind}, so it cannot be placed in the "
                 f"{'workspace' if is_constant else 'constant'} pool {pool.pool_name}"
             )
     return pools
 
 
 def annotated_pools(stmt: tirx.AllocBuffer, function: str) -> list[PoolInfo]:
-    """The candidate pools that an allocation is annotated with; none without the annotation.
+    """Return the candidate pools in the annotation of an allocation; none without an annotation.
 
     Raises
     ------
     ValueError
-        the annotation is something else than a list of pools.
+        the annotation is not a list of pools.
     """
     pools = CANDIDATE_POOLS_ATTR.of(stmt) or ()
     if not isinstance(pools, Sequence) or not all(isinstance(p, PoolInfo) for p in pools):
@@ -293,33 +293,33 @@ def annotated_pools(stmt: tirx.AllocBuffer, function: str) -> list[PoolInfo]:
 def byte_alignment(
     stmt: tirx.AllocBuffer, executor: Executor, pools: Sequence[PoolInfo] | None = None
 ) -> int:
-    """Bytes of which the address of an allocation must be a multiple.
+    """Return the alignment of an allocation, in bytes.
 
-    It suits the executor's alignment, that of the elements, the one that the buffer itself asks
-    for, if that is larger than what TVM asks for by default, the one that it is annotated with, and
-    those of its candidate pools.
+    It is the least common multiple of the alignments of the executor, of the elements, of the
+    annotation and of the candidate pools. The alignment of the buffer counts if it is larger than
+    TVM's default.
 
     Parameters
     ----------
     stmt
         the allocation.
     executor
-        what the code is made for.
+        the executor that runs the code.
     pools
-        candidate pools in the place of those that the allocation is annotated with.
+        candidate pools instead of those in the annotation.
 
     Raises
     ------
     ValueError
-        the annotation is no power of two.
+        the annotated alignment is not a power of two.
     """
     candidates = annotated_pools(stmt, "") if pools is None else pools
     is_constant = CONSTANT_DATA_ATTR.is_on(stmt)
-    asked_for = int(stmt.buffer.data_alignment)
+    own_alignment = int(stmt.buffer.data_alignment)
     return lcm(
         executor.constant_byte_alignment if is_constant else executor.workspace_byte_alignment,
         int(tvm.DataType(str(stmt.buffer.dtype)).itemsize),
-        asked_for if asked_for > DEFAULT_DATA_ALIGNMENT else 1,
+        own_alignment if own_alignment > DEFAULT_DATA_ALIGNMENT else 1,
         _annotated_alignment(stmt),
         line_bytes(candidates),
     )

@@ -1,4 +1,4 @@
-"""When are allocations of dynamic size in use, and which of them can be one block of memory?"""
+"""Lifetimes of allocations of dynamic size, and the blocks of memory that they can share."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from usmp.tir.nodes import nodes_of
 
 @dataclass(frozen=True, eq=False)
 class DynamicLifetime:
-    """An allocation, and the statements of its sequence that use it.
+    """An allocation and its uses, as indices of statements in a sequence.
 
     Parameters
     ----------
     stmt
         the allocation.
     declared
-        its index in the sequence.
+        index of the allocation.
     first, last
-        indices of the first and the last statement that use it.
+        indices of the first and the last statement that use the allocation.
     """
 
     stmt: tirx.AllocBuffer
@@ -37,14 +37,14 @@ class DynamicLifetime:
 
 @dataclass(eq=False)
 class DynamicBlock:
-    """Memory that allocations of one sequence use one after the other.
+    """A block of memory that allocations of one sequence use one after the other.
 
     Parameters
     ----------
     members
         the allocations, in the order of their use.
     largest
-        the one of them that no other is larger than, whatever the sizes are.
+        the member that is the largest for all values of the sizes.
     """
 
     members: list[DynamicLifetime]
@@ -52,30 +52,29 @@ class DynamicBlock:
 
     @property
     def first(self) -> int:
-        """The first statement that uses it."""
+        """The index of the first statement that uses the block."""
         return self.members[0].first
 
     @property
     def last(self) -> int:
-        """The last one."""
+        """The index of the last statement that uses the block."""
         return self.members[-1].last
 
 
 def dynamic_lifetimes(
     statements: Sequence[tirx.Stmt], facts: FunctionFacts
 ) -> list[DynamicLifetime]:
-    """The allocations of dynamic size among statements that follow each other, which some of these
-    use, in the order of the text.
+    """Return the used allocations of dynamic size in a sequence of statements, in program order.
 
     A statement uses an allocation if it mentions a variable that may point there, at any depth.
-    What has its address kept is in use to the end.
+    An allocation whose address escapes is in use to the end.
 
     Parameters
     ----------
     statements
-        a sequence of a PrimFunc.
+        a sequence in a PrimFunc.
     facts
-        of this PrimFunc.
+        the facts of this PrimFunc.
     """
     allocations: dict[Var, tuple[tirx.AllocBuffer, int]] = {}
     for index, stmt in enumerate(statements):
@@ -101,19 +100,19 @@ def dynamic_lifetimes(
 
 
 def dynamic_blocks(lifetimes: Sequence[DynamicLifetime]) -> list[DynamicBlock]:
-    """The blocks that allocations of one sequence need, in the order of their first use.
+    """Assign the allocations of one sequence to blocks, in the order of their first use.
 
-    An allocation takes the smallest block that is not in use any more and large enough, or else
-    the largest one, which becomes as large. That holds for all sizes if both are multiples of the
-    same product of variables, as all tensors of `n` rows are.
+    An allocation takes the smallest unused block that is large enough, or else enlarges the largest
+    unused block. Sizes compare for all values of their variables if both are multiples of one
+    product of variables, as all tensors of `n` rows are.
     """
     blocks: list[DynamicBlock] = []
-    for lifetime in sorted(lifetimes, key=lambda one: (one.first, one.declared)):
-        free = [block for block in blocks if block.last < lifetime.first]
-        large = [block for block in free if _is_as_large(block.largest, lifetime)]
+    for lifetime in sorted(lifetimes, key=lambda item: (item.first, item.declared)):
+        unused = [block for block in blocks if block.last < lifetime.first]
+        large = [block for block in unused if _is_as_large(block.largest, lifetime)]
         small = [
             block
-            for block in free
+            for block in unused
             if _is_as_large(lifetime, block.largest) and lifetime.declared < block.first
         ]
         if large:
@@ -130,7 +129,7 @@ def dynamic_blocks(lifetimes: Sequence[DynamicLifetime]) -> list[DynamicBlock]:
 
 @dataclass(frozen=True, eq=False)
 class _Multiple:
-    """A number of elements: a constant times expressions."""
+    """A number of elements: a constant times symbolic factors."""
 
     elements: int
     factors: list[tirx.Expr]
@@ -154,23 +153,23 @@ class _Multiple:
 
     @property
     def bytes(self) -> int:
-        """Bytes for each unit of what the factors are."""
+        """The bytes where the product of the factors is 1."""
         return self.elements * self.item_bytes
 
     def has_factors_of(self, other: _Multiple) -> bool:
-        """Whether both are multiples of one value, which is the same wherever it is computed."""
+        """Return whether both have the same factors, with the same values at all positions."""
         rest = list(other.factors)
         for factor in self.factors:
             same = [i for i, f in enumerate(rest) if tvm_ffi.structural_equal(f, factor)]
             if not same or nodes_of(factor, TensorLoad) or nodes_of(factor, Call):
                 return False
-            # One of them: a variable that is there twice is one object.
+            # By index, because a variable that occurs twice is one object.
             del rest[same[0]]
         return not rest
 
 
 def _is_as_large(a: DynamicLifetime, b: DynamicLifetime) -> bool:
-    """Whether `a` has as many bytes and elements as `b`, if it has a size."""
+    """Return whether `a` has at least the bytes and elements of `b` for all valid sizes."""
     large, small = _Multiple.of(a), _Multiple.of(b)
     return (
         large.index_type == small.index_type

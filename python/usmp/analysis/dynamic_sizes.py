@@ -1,4 +1,4 @@
-"""How many bytes does an allocation take whose size only the run knows, as an expression?"""
+"""Sizes in bytes of allocations of dynamic size, as expressions."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _CALLED = {
     for operation, name in _OPERATIONS.items()
     for dtype in ("int32", _INT64)
 }
-"""What `usmp.transform.DefineArithmetic` makes of such operations."""
+"""Functions to which `usmp.transform.DefineArithmetic` lowers these operations."""
 
 
 def is_dynamic(stmt: tirx.AllocBuffer) -> bool:
-    """Whether an allocation in planned memory has a size that only the run knows."""
+    """Return whether an allocation in planned memory has a size that is known only at run time."""
     return stmt.buffer.scope() in PLANNED_SCOPES and not has_static_size(stmt.buffer)
 
 
 def size_variables(buffer: tirx.Buffer) -> list[Var]:
-    """The variables that its size depends on, but for buffers, in the order of the text."""
+    """Return the variables in the shape of a buffer, except buffers, in program order."""
     variables = chain.from_iterable(nodes_of(extent, Var) for extent in buffer.shape[:])
     return list(dict.fromkeys(var for var in variables if not tirx.is_buffer_var(var)))
 
@@ -52,11 +52,11 @@ class DynamicSize:
     Parameters
     ----------
     elements
-        how many it has, in 64 bits: the least number if that leaves them.
+        number of elements, as an int64; the smallest int64 where the computation overflows.
     item_bytes
         bytes of an element.
     least_elements, most_elements
-        what it may have, where `elements` may be less or more, so that bytes would not fit.
+        limits of a valid number of elements; None where `elements` is always within the limit.
     """
 
     elements: tirx.Expr
@@ -66,11 +66,11 @@ class DynamicSize:
 
     @property
     def has_limits(self) -> bool:
-        """Whether `elements` may have values that are no number of elements of any buffer."""
+        """Whether `elements` may be an invalid number of elements."""
         return self.least_elements is not None or self.most_elements is not None
 
     def size_bytes(self, elements: tirx.Expr) -> tirx.Expr:
-        """The bytes as an int64, negative where that is no size; `elements` has their number."""
+        """Return the bytes of `elements` elements, as an int64; negative if the size is invalid."""
         size = elements * tirx.IntImm(_INT64, self.item_bytes) if self.item_bytes > 1 else elements
         conditions = []
         if self.least_elements is not None:
@@ -78,44 +78,43 @@ class DynamicSize:
         if self.most_elements is not None:
             conditions.append(elements <= tirx.IntImm(_INT64, self.most_elements))
         if not conditions:
-            # Negative where the elements are.
             return size
         return tirx.if_then_else(reduce(tirx.And, conditions), size, tirx.IntImm(_INT64, -1))
 
 
 def dynamic_size(stmt: tirx.AllocBuffer, function: str) -> DynamicSize:
-    """The size of an allocation that is dynamic.
+    """Return the size of an allocation of dynamic size.
 
-    Extents are computed in 64 bits. They are no size where they are negative, where they leave 64
-    bits, and where a buffer that is indexed with 32 bits would have elements that no index reaches.
+    Extents are computed in 64 bits. A size is invalid where it is negative, where it overflows 64
+    bits, and where elements of a buffer with 32-bit indices would be out of reach of an index.
 
     Parameters
     ----------
     stmt
         the allocation.
     function
-        the PrimFunc that it stands in, for errors.
+        the name of its PrimFunc, for errors.
 
     Raises
     ------
     ValueError
-        a constant, elements of scalable vectors, elements that do not follow each other, or an
-        extent that is computed by something else than sums, differences, products, quotients,
-        remainders, minima and maxima of variables and what memory holds.
+        a constant, elements of scalable vectors, elements that are not contiguous, or an extent
+        with operations besides sums, differences, products, quotients, remainders, minima and
+        maxima of variables and loads.
     """
     buffer = stmt.buffer
-    what = f"{function}: buffer {buffer.name}, whose size only the run knows,"
+    prefix = f"{function}: buffer {buffer.name}, whose size only the run knows,"
     if CONSTANT_DATA_ATTR.is_on(stmt):
-        raise ValueError(f"{what} is a constant; constants have the size of their data")
+        raise ValueError(f"{prefix} is a constant; constants have the size of their data")
     if "vscale" in str(buffer.dtype):
-        raise ValueError(f"{what} has scalable vectors, whose bytes only the processor knows")
+        raise ValueError(f"{prefix} has scalable vectors, whose bytes only the processor knows")
     offset = buffer.elem_offset
     if buffer.strides[:] or not (offset is None or _is_zero(offset)):
         raise ValueError(
-            f"{what} has strides or an element offset; declare it without them, and a view of it "
+            f"{prefix} has strides or an element offset; declare it without them, and a view of it "
             "(T.decl_buffer) with them"
         )
-    widening = _Widening(what)
+    widening = _Widening(prefix)
     elements = tirx.IntImm(_INT64, 1)
     for extent in buffer.shape[:]:
         elements = widening.combine(tirx.Mul, elements, widening.widen(extent))
@@ -128,12 +127,12 @@ def dynamic_size(stmt: tirx.AllocBuffer, function: str) -> DynamicSize:
 
 
 class _Widening:
-    """Expressions in 64 bits, by functions where they may leave them.
+    """A rewriter of expressions into 64 bits, with checked functions where they may overflow.
 
     Parameters
     ----------
     what
-        begins errors.
+        the subject of errors.
     """
 
     def __init__(self, what: str) -> None:
@@ -141,7 +140,7 @@ class _Widening:
         self.ranges = IntegerRanges()
 
     def widen(self, expr: Any) -> tirx.Expr:
-        """The value of `expr`, were all of it computed in 64 bits."""
+        """Return `expr` with all of its operations in 64 bits."""
         if isinstance(expr, tirx.IntImm):
             return tirx.IntImm(_INT64, int(expr))
         if isinstance(expr, Var | TensorLoad):
@@ -163,7 +162,7 @@ class _Widening:
         return self.combine(operation, *map(self.widen, operands))
 
     def combine(self, operation: type, a: tirx.Expr, b: tirx.Expr) -> tirx.Expr:
-        """An operation on two operands of 64 bits."""
+        """Return an operation on two operands of 64 bits."""
         if operation in _CHOICES:
             is_exact = not any(map(_may_not_fit, (a, b))) or operation is tirx.Min
             if not is_exact or (operation is tirx.FloorMod and self.ranges.of(b)[0] <= 0):
@@ -181,14 +180,14 @@ class _Widening:
         return tirx.call_pure_extern(_INT64, size_function(_OPERATIONS[operation]), a, b)
 
     def _fits(self, expr: tirx.Expr) -> bool:
-        """Whether C and TIR compute the same, whatever the operands are."""
+        """Return whether C and TIR compute the same value for all operands."""
         if isinstance(expr, tirx.FloorDiv):
             return self.ranges.of(expr.b)[0] > 0
         return self.ranges.fits(expr)
 
 
 def _may_not_fit(expr: tirx.Expr) -> bool:
-    """Whether it may be the least number because something did not fit."""
+    """Return whether an expression may be the smallest int64 because of an overflow."""
     functions = {size_function(name) for name in _OPERATIONS.values()}
     return any(
         isinstance(call.args[0], StringImm) and call.args[0].value in functions

@@ -1,4 +1,4 @@
-"""The buffers of each entry of a module, by itself."""
+"""Extraction of the buffers of each entry of a module."""
 
 from __future__ import annotations
 
@@ -16,25 +16,22 @@ from usmp.objects.entries import entries_of, entry_function_name
 def entry_buffers(
     mod: IRModule, overlap: bool = True, preserve_inputs: bool = False
 ) -> list[EntryBuffers]:
-    """The buffers of each entry of a module, in order; arguments as of `extract_buffer_info`.
+    """Return the buffers of each entry of a module, in order.
 
-    Raises
-    ------
-    ValueError
-        see there.
+    Arguments and errors are those of `extract_buffer_info`.
     """
     facts = module_facts(mod)
-    found = []
+    buffers = []
     for entry in entries_of(mod):
         name = entry_function_name(entry)
         liveness = facts.of(name).liveness
         analysis = extract_buffer_info(mod[name], mod, overlap, preserve_inputs)
-        found.append(EntryBuffers(entry, analysis, liveness.length, _written_states(liveness)))
-    return found
+        buffers.append(EntryBuffers(entry, analysis, liveness.length, _written_states(liveness)))
+    return buffers
 
 
 def entry_lengths(mod: IRModule) -> dict[str, int]:
-    """The program positions of each entry, by name.
+    """Return the number of program positions of each entry, by name.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How often does each PrimFunc access memory in one run of the model?"""
+"""Numbers of loads and stores of each PrimFunc in one run of the model."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from usmp.analysis.memory.facts import module_facts
 
 
 def function_accesses(entries: Iterable[str], mod: IRModule) -> Counter[str]:
-    """Loads and stores of each PrimFunc, over all calls that the entries make.
+    """Count the loads and stores of each PrimFunc, over all calls that the entries make.
 
-    Counted as `usmp.analysis.access_counts` counts those of buffers: upper bounds, where a function
-    outside of the module that gets an address counts once a call.
+    The counts are upper bounds, as in `usmp.analysis.access_counts`. A function outside of the
+    module that gets an address counts once a call.
 
     Parameters
     ----------
     entries
         names of the PrimFuncs that an application calls, each of which runs once.
     mod
-        the module with the PrimFuncs that they call, in flat TIR.
+        the module with the entries and their callees, in flat TIR.
 
     Returns
     -------
     Counter[str]
-        By the name of the PrimFunc in which the load or store stands.
+        Number of loads and stores, by the name of the PrimFunc that contains them.
 
     Raises
     ------
@@ -34,10 +34,10 @@ def function_accesses(entries: Iterable[str], mod: IRModule) -> Counter[str]:
         recursion; TIR that is not flat.
     """
     facts = module_facts(mod)
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for entry in entries:
         liveness = facts.of(entry).liveness
         for use in [*liveness.parameter_use.values(), *liveness.allocation_use.values()]:
             for movement, count in use.movements.items():
-                found[movement.function] += count
-    return found
+                counts[movement.function] += count
+    return counts

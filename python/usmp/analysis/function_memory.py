@@ -1,5 +1,5 @@
-"""What a planner knows of a Relax function: the tensors that it allocates, when they are live, and
-the PrimFuncs that get them."""
+"""The memory of a Relax function: the tensors that it allocates, their live ranges, and the
+PrimFuncs that receive them."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from usmp.tir.nodes import nodes_of
 
 @dataclass
 class ManagedTensor:
-    """A tensor that a function allocates, each time at the same place.
+    """A tensor that a function allocates, each time at the same address.
 
     Parameters
     ----------
     name
-        of the function and of the variable.
+        names of the function and of the variable.
     shape
-        what it is allocated with.
+        the shape of the allocation.
     ndim, dtype
-        of the tensor.
+        number of axes and element type of the tensor.
     is_output
-        the function may return it.
+        whether the function may return the tensor.
     start, stop
-        half-open range of positions in which it is live.
+        half-open live range, in positions.
     is_in_branch
-        whether the function allocates it depends on its inputs.
+        whether the allocation stands in a branch, so that it depends on the inputs.
     is_expected
-        its shape follows from those of the parameters.
+        whether the shape follows from the shapes of the parameters.
     device_index, scope
-        of the memory that it is in.
+        device and memory scope of the tensor.
     first_use
-        the first position after its allocation at which it is used; -1 if there is none.
+        the first position after the allocation that uses the tensor; -1 if there is none.
     is_given_away
-        something beside PrimFuncs gets it, or a part of it.
+        whether a callee besides PrimFuncs gets the tensor or a view of it.
     """
 
     name: str
@@ -57,15 +57,14 @@ class ManagedTensor:
 
 @dataclass(frozen=True)
 class TensorArgument:
-    """What a PrimFunc gets in the place of a parameter.
+    """An argument of a call of a PrimFunc.
 
     Parameters
     ----------
     refers
-        numbers of the tensors of which it may be a view.
+        numbers of the tensors that the argument may be a view of.
     whole
-        the number of the tensor that it is, or a reshaped view of all of it; None for anything
-        else.
+        the number of the tensor that the argument is, or is a reshaped view of; else None.
     """
 
     refers: frozenset[int]
@@ -79,13 +78,13 @@ class CallSite:
     Parameters
     ----------
     position
-        in the function.
+        position of the call in the function.
     variable
-        of its binding.
+        the variable that the call is bound to.
     callee
         the name of the PrimFunc.
     arguments
-        by its parameters, without numbers that follow them.
+        arguments in the order of the parameters, without trailing numbers.
     """
 
     position: int
@@ -96,25 +95,25 @@ class CallSite:
 
 @dataclass
 class FunctionMemory:
-    """What a planner knows of one function.
+    """The tensors and calls of one function.
 
     Parameters
     ----------
     tensors
-        in the order of their allocation.
+        the tensors, in the order of their allocation.
     numbers
-        variable to number of the tensor that it is bound to.
+        number of the tensor that each variable is bound to.
     calls
-        of PrimFuncs, in the order of their positions.
+        calls of PrimFuncs, in the order of their positions.
     killed_after
-        variable of a binding to those that are used there for the last time.
+        for the variable of a binding, the variables with their last use in the binding.
     num_unmanaged
-        values that the function has from elsewhere: results of functions that allocate them
-        themselves, and allocations that are left to TVM.
+        number of values that are allocated elsewhere: results of functions that allocate, and
+        allocations that are left to TVM.
     num_borrowed
-        values that are others: views, tuples, what is taken out of tuples, results of branches.
+        number of aliases: views, tuples, elements of tuples, results of branches.
     num_scalars
-        shapes and numbers.
+        number of shapes and scalars.
     """
 
     tensors: list[ManagedTensor] = field(default_factory=list)
@@ -128,38 +127,38 @@ class FunctionMemory:
     @property
     def expected(self) -> list[int]:
         """Numbers of the tensors whose sizes are known when the function begins."""
-        return [number for number, each in enumerate(self.tensors) if each.is_expected]
+        return [number for number, tensor in enumerate(self.tensors) if tensor.is_expected]
 
 
 def managed_functions(mod: IRModule) -> list[str]:
-    """Names of the Relax functions that no other one calls: only they may be running once."""
+    """Return the names of the Relax functions without callers, which never run twice at once."""
     called = {
-        str(each.name_hint)
+        str(variable.name_hint)
         for func in mod.functions.values()
         if isinstance(func, relax.Function)
-        for each in nodes_of(func.body, GlobalVar)
+        for variable in nodes_of(func.body, GlobalVar)
     }
     names = [str(v.name_hint) for v, func in mod.functions.items() if _is_relax(func)]
     return [name for name in names if name not in called]
 
 
 def is_in_host_memory(allocation: Call) -> bool:
-    """Whether an `R.builtin.alloc_tensor` is in the flat memory of the first device."""
+    """Return whether an `R.builtin.alloc_tensor` is in the flat memory of the first device."""
     return device_index_of(allocation) == 0 and scope_of(allocation) == "global"
 
 
 def device_index_of(allocation: Call) -> int:
-    """The index of the device of an `R.builtin.alloc_tensor`; -1 if it is no constant."""
+    """Return the device index of an `R.builtin.alloc_tensor`; -1 if it is not a constant."""
     return int(getattr(allocation.args[2], "value", -1))
 
 
 def scope_of(allocation: Call) -> str:
-    """Its memory scope."""
+    """Return the memory scope of an `R.builtin.alloc_tensor`."""
     return str(getattr(allocation.args[3], "value", ""))
 
 
 def bytes_of(tensor: ManagedTensor) -> tirx.Expr:
-    """The size of an expected tensor, in bytes, as an expression of the parameters' shapes."""
+    """Return the bytes of an expected tensor, as an expression of the parameters' shapes."""
     size = tirx.IntImm("int64", item_bytes(tensor.dtype))
     for extent in tensor.shape.values:
         size = size * extent

@@ -1,4 +1,4 @@
-"""On which target does each PrimFunc run?"""
+"""The target of each PrimFunc."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from usmp.tir.global_symbol import global_symbol
 
 
 def function_targets(mod: IRModule) -> dict[str, Target | None]:
-    """The target of each PrimFunc by name; None if it is not stated.
+    """Return the target of each PrimFunc by name; None if it is unknown.
 
     A PrimFunc without the attribute `target` runs where its callers do, if these agree. So does a
-    private one that has the target of the compiling machine: `tirx.transform.BindTarget` gives it
-    to every private PrimFunc that a function for another CPU calls.
+    private PrimFunc with the target of the compiling machine, because `tirx.transform.BindTarget`
+    sets that target on every private PrimFunc that a function for another CPU calls.
     """
     graph = module_facts(mod).graph
     own = {
@@ -30,8 +30,8 @@ def function_targets(mod: IRModule) -> dict[str, Target | None]:
     pending = [name for name, target in targets.items() if target is None]
     while pending:
         name = pending.pop()
-        found = {str(targets[caller]): targets[caller] for caller in graph.callers[name]}
-        if len(found) == 1 and None not in found.values():
-            (targets[name],) = found.values()
+        caller_targets = {str(targets[caller]): targets[caller] for caller in graph.callers[name]}
+        if len(caller_targets) == 1 and None not in caller_targets.values():
+            (targets[name],) = caller_targets.values()
             pending += [callee for callee in graph.callees(name) if targets[callee] is None]
     return {name: target or own[name] for name, target in targets.items()}

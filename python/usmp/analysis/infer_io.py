@@ -1,4 +1,4 @@
-"""Which parameters of a main PrimFunc are inputs and which are outputs, if it is not declared?"""
+"""Inference of the inputs and outputs of a main PrimFunc that does not declare them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class IOParameter:
     Parameters
     ----------
     index
-        its position among the parameters.
+        index of the parameter.
     tensor
-        name of the parameter, shape and element type.
+        name, shape and element type.
     is_input
-        whether the application writes it before the run; else it reads it after the run.
+        whether the application writes the tensor before the run; else it reads it after the run.
     is_certain
-        false where the TIR does not show it, so that its content may matter all the time.
+        whether the TIR proves `is_input`; if not, the content may matter during the whole run.
     """
 
     index: int
@@ -39,13 +39,13 @@ class IOParameter:
 
 
 def infer_io(main: str, mod: IRModule) -> list[IOParameter]:
-    """The inputs and outputs among the parameters of `main`, in order.
+    """Return the inputs and outputs among the parameters of `main`, in order.
 
-    An input is never written and an output never read, by whatever PrimFunc, called at any depth.
-    What is read and written may be an output that accumulates, or state; it is called an output.
-    What is handed to an unknown function may be anything; by its position it is called an input
-    (if it stands before one) or an output (if it stands after one, or is the last). But both are
-    not certain. Numbers, and handles without a type that nothing accesses, are neither.
+    An input is never written and an output never read, by PrimFuncs at any depth of calls. A
+    parameter that is read and written may accumulate or be a state: it is an uncertain output. A
+    parameter that only an unknown function gets is uncertain too: an input if it stands before an
+    input, an output if it stands after an output or is the last. Numbers, and untyped handles
+    without accesses, are neither.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def check_declared_io(main: str, mod: IRModule, io: list[IOParameter]) -> None:
     Raises
     ------
     ValueError
-        one is.
+        a parameter is larger.
     """
     func = mod[main]
     for parameter in io:
@@ -110,7 +110,7 @@ def _is_tensor(param: tirx.Var, use: MemoryUse) -> bool:
 
 
 def _tensor(main: str, func: tirx.PrimFunc, index: int, use: MemoryUse) -> TensorInfo:
-    """Name, shape and element type: the parameter's own, or of its largest view in `func`."""
+    """Return the tensor of a parameter: its own, or its largest view in `func`."""
     param = func.params[index]
     views = [param] if tirx.is_buffer_var(param) else _views(func, param)
     known = [view for view in views if view is not None and has_static_size(view)]
@@ -128,7 +128,7 @@ def _tensor(main: str, func: tirx.PrimFunc, index: int, use: MemoryUse) -> Tenso
 
 
 def _views(func: tirx.PrimFunc, pointer: tirx.Var) -> list[tirx.Buffer | None]:
-    """The buffers that are declared at a pointer parameter; None for one some bytes further on."""
+    """Return the buffers that are declared at a pointer parameter; None for one at an offset."""
     views: list[tirx.Buffer | None] = []
 
     def on_declaration(stmt: tirx.DeclBuffer) -> None:

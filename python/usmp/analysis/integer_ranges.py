@@ -1,7 +1,7 @@
-"""Between which bounds do the values of an integer expression lie?
+"""Bounds of integer expressions, by interval arithmetic.
 
-Bounds come from types, constants, loops and what is known of buffers. Arithmetic that may leave its
-type has the bounds of the type, since it wraps.
+Bounds come from types, constants, loops and known contents of buffers. Arithmetic that may overflow
+its type has the bounds of the type, because it wraps.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from usmp.tir.intrinsics import (
 )
 
 Range: TypeAlias = tuple[int, int]
-"""Least and greatest value."""
+"""The smallest and the largest value."""
 
 _UNKNOWN = (-math.inf, math.inf)
 _FLOATS: dict[str, type[np.floating[Any]]] = {"float32": np.float32, "float64": np.float64}
-"""The types that hold every integer, rounded: in float16, 70000 is infinite."""
+"""The types that represent every integer, rounded: in float16, 70000 is infinite."""
 _ROUNDINGS = ("tirx.round", "tirx.nearbyint", "tirx.floor", "tirx.ceil", "tirx.trunc")
 _RESULTS: dict[str, Range] = {
     SIGMOID_INDEX: (0, 255),
@@ -52,18 +52,18 @@ _RESULTS: dict[str, Range] = {
 
 
 def is_integer(dtype: str) -> bool:
-    """Whether values of this type are integers of C."""
+    """Return whether values of a type are integers in C."""
     return dtype.startswith(("int", "uint")) and dtype[-1].isdigit() and "x" not in dtype
 
 
 def bits_of(dtype: str) -> int:
-    """Of an integer type."""
+    """Return the number of bits of an integer type."""
     return int(dtype.removeprefix("u").removeprefix("int"))
 
 
 @cache
 def type_range(dtype: str) -> Range:
-    """The values that an integer type has."""
+    """Return the range of an integer type."""
     if dtype == "bool":
         return 0, 1
     if dtype.startswith("u"):
@@ -73,18 +73,18 @@ def type_range(dtype: str) -> Range:
 
 
 def is_within(values: Range, limits: Range) -> bool:
-    """Whether all `values` lie between the limits."""
+    """Return whether all `values` lie between the limits."""
     return limits[0] <= values[0] and values[1] <= limits[1]
 
 
 def hull(*ranges: Range) -> Range:
-    """The range of values that lie in any of `ranges`."""
+    """Return the smallest range that contains all `ranges`."""
     return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
 @dataclass
 class IntegerRanges:
-    """The bounds of expressions of one PrimFunc.
+    """An evaluator of the bounds of expressions in one PrimFunc.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class IntegerRanges:
     bound
         values of variables that `Bind` and `Let` declare.
     buffers
-        bounds of the elements of integer buffers; others have those of their types.
+        bounds of the elements of integer buffers, where they are tighter than the element type.
     """
 
     variables: dict[Var, Range] = field(default_factory=dict)
@@ -102,18 +102,18 @@ class IntegerRanges:
     _known: dict[int, tuple[tirx.Expr, Range, bool]] = field(default_factory=dict)
 
     def of(self, expr: tirx.Expr) -> Range:
-        """The bounds of an integer expression."""
+        """Return the bounds of an integer expression."""
         if type(expr) is IntImm:
             value = int(expr.value)
             return value, value
         return self._bounds(expr)[1]
 
     def fits(self, expr: tirx.Expr) -> bool:
-        """Whether a sum, difference or product of integers never leaves its type."""
+        """Return whether a sum, difference or product of integers never overflows its type."""
         return self._bounds(expr)[2]
 
     def _bounds(self, expr: tirx.Expr) -> tuple[tirx.Expr, Range, bool]:
-        """The expression, its bounds, and whether they are known to lie within its type."""
+        """Return the expression, its bounds, and whether it never overflows its type."""
         key = identity(expr)
         known = self._known.get(key)
         if known is None:
@@ -122,16 +122,16 @@ class IntegerRanges:
                 known = expr, limits, False
             else:
                 known = expr, values, True
-            # With the expression, so that no other one gets its identity.
+            # Keep the expression alive, so that no other object gets its identity.
             self._known[key] = known
         return known
 
     def forget(self) -> None:
-        """Look again at all expressions, since more is known of variables or buffers."""
+        """Drop cached bounds, because bounds of variables or buffers have changed."""
         self._known.clear()
 
     def _exact(self, expr: Any) -> Range | None:
-        """The bounds if nothing wraps, or None if only the type bounds it."""
+        """Return the bounds without wrapping, or None if only the type bounds the expression."""
         kind = type(expr)
         if kind is Var:
             bound = self.bound.get(expr)
@@ -159,7 +159,7 @@ class IntegerRanges:
         return math.trunc(low), math.trunc(high)
 
     def of_float(self, expr: Any) -> tuple[float, float, bool]:
-        """The bounds of a floating-point expression, and whether it may be no number."""
+        """Return the bounds of a floating-point expression, and whether it may be NaN."""
         if isinstance(expr, FloatImm):
             value = float(expr.value)
             return (value, value, False) if math.isfinite(value) else (*_UNKNOWN, True)
@@ -170,7 +170,7 @@ class IntegerRanges:
             low, high = (float(kind(bound)) for bound in self.of(expr.value))
             return low, high, False
         if isinstance(expr, (tirx.Min, tirx.Max)):
-            # `a < b ? a : b`, so the second one if there is a NaN.
+            # C computes `a < b ? a : b`, which is `b` if either operand is NaN.
             (a_low, a_high, a_nan), (b_low, b_high, b_nan) = map(self.of_float, (expr.a, expr.b))
             choose = min if isinstance(expr, tirx.Min) else max
             low, high = choose(a_low, b_low), choose(a_high, b_high)
@@ -265,7 +265,7 @@ def _left_shift(a: Range, b: Range) -> Range | None:
 
 
 def _masked(a: Range, b: Range) -> Range | None:
-    # Of two numbers of which one has no sign, the result is at most that.
+    # `a & b` is at most the operand that is not negative.
     bounds = [high for low, high in (a, b) if low >= 0]
     return (0, min(bounds)) if bounds else None
 
@@ -295,7 +295,7 @@ _BY_OPERANDS: dict[type, Callable[[Range, Range], Range | None]] = {
 
 
 def _rescaled_twice(value: Range, multiplier: Range, shift: Range) -> Range | None:
-    # Further to the left only 0 stays within 32 bits; a shift may be any number.
+    # Clamp the shift: by more than 32 bits, only 0 stays within 32 bits.
     left = min(max(shift[1], 0), 32)
     shifted = (value[0] << left, value[1] << left)
     if not is_within(shifted, type_range("int32")):
@@ -308,7 +308,7 @@ def _rescaled_once(value: Range, multiplier: Range, shift: Range) -> Range | Non
 
 
 def _multiplied_by_float(value: Range, factor: Range) -> Range | None:
-    """By a float whose bits are given: greater ones belong to greater floats."""
+    """Bound a product with a float from the bounds of its bits, which grow with the float."""
     if factor[0] <= 0:
         return None
     return _scaled(value, (0, 2**31), 31 - ((factor[1] >> 23) - 126))
@@ -320,7 +320,7 @@ def _rescaled_64(value: Range, multiplier: Range, shift: Range) -> Range | None:
 
 
 def _scaled(value: Range, multiplier: Range, right: int) -> Range | None:
-    """The product, shifted to the right by `right` bits or more, and rounded in some way."""
+    """Bound a product that is shifted right by at least `right` bits, with any rounding."""
     if right < 0:
         return None
     low, high = _product(value, multiplier)
@@ -328,12 +328,12 @@ def _scaled(value: Range, multiplier: Range, right: int) -> Range | None:
 
 
 def _rescaled_channel(accumulator: Range, *record: Range) -> Range | None:
-    """Bias and multiplier are in the record, and a shift to the right beside the last one."""
+    """Bound a value with unknown bias and multiplier, where the record ends with the shift."""
     return _rescaled_twice(type_range("int32"), (0, 2**31 - 1), record[-1])
 
 
 def _high_product(value: Range, multiplier: Range) -> Range | None:
-    """Of a value that is less than 2**30, and a multiplier that has no sign."""
+    """Bound the high half of a product; kernels keep |value| < 2**30 and multiplier >= 0."""
     small = max(value[0], 1 - 2**30), min(value[1], 2**30 - 1)
     return _scaled(small, (max(multiplier[0], 0), multiplier[1]), 31)
 
@@ -341,7 +341,9 @@ def _high_product(value: Range, multiplier: Range) -> Range | None:
 def _rescaled_by_record(
     value: Range, multiplier: Range, shift: Range, rounding: Range
 ) -> Range | None:
-    """Shifted by what the lowest byte says, or by 1 and more; half of the rounding is added."""
+    """Bound a product that is shifted right by the lowest byte of `shift`, or by at least 1.
+
+    Half of the rounding is added to the result."""
     high = _high_product(value, multiplier)
     if high is None:
         return None

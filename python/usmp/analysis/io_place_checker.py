@@ -1,4 +1,4 @@
-"""The independent judge of the pools that inputs and outputs lie in."""
+"""An independent check of the pools of inputs and outputs."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def check_io_places(
 ) -> None:
     """Check that each buffer lies in a pool whose `io` permits it, and in the I/O pool if it must.
 
-    Candidate pools are not read: they are what `usmp.transform.AssignPoolInfo` and algorithms make
-    of the same pools, and this check shares no code with either.
+    This check ignores candidate pools and shares no code with `usmp.transform.AssignPoolInfo` or
+    the algorithms, so that it finds their faults.
 
     Parameters
     ----------
     mod
-        has the pools, and may name the I/O pool.
+        the module, with its pools and maybe the I/O pool as attributes.
     stmts
         the allocation of each buffer.
     plan
-        Buffer to allocation; buffers without one are ignored.
+        the place of each buffer; buffers without a place are ignored.
 
     Raises
     ------
@@ -49,17 +49,17 @@ def check_io_places(
         if allocation is None or CONSTANT_DATA_ATTR.is_on(stmt):
             continue
         name, own = str(allocation.pool_info.pool_name), str(allocation.pool_info.io)
-        forbidden, what = "only", "neither an input nor an output"
+        forbidden, role = "only", "neither an input nor an output"
         io = (INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR, STREAMED_TENSOR_ATTR)
         if any(annotation.is_on(stmt) for annotation in io):
-            forbidden, what = "no", "an input or output"
+            forbidden, role = "no", "an input or output"
             if io_pool is not None and name != str(io_pool.pool_name):
                 raise ValueError(
-                    f'USMP plan check: buffer "{buffer.name_hint}", {what}, is in pool "{name}", '
+                    f'USMP plan check: buffer "{buffer.name_hint}", {role}, is in pool "{name}", '
                     f'not in the I/O pool "{io_pool.pool_name}"'
                 )
         if forbidden in (own, uses.get(name)):
             raise ValueError(
                 f'USMP plan check: buffer "{buffer.name_hint}" is in pool "{name}", which has '
-                f"io={forbidden}, but is {what}"
+                f"io={forbidden}, but is {role}"
             )

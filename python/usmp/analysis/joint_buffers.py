@@ -1,4 +1,4 @@
-"""The buffers of several entries as one problem, so that one plan holds for all of them."""
+"""The joint planning problem of several entries, so that one plan holds for all of them."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class EntryBuffers:
     Parameters
     ----------
     entry
-        its name.
+        name of the entry.
     analysis
-        what `extract_buffer_info` found of it alone.
+        the result of `extract_buffer_info` for this entry alone.
     length
-        its program positions.
+        number of program positions.
     written_states
-        names of the states that it may write, also if only in the first run.
+        names of the states that the entry may write, in any run.
     """
 
     entry: str
@@ -47,8 +47,7 @@ class EntryBuffers:
 
 
 def entry_ranges(lengths: Mapping[str, int]) -> dict[str, PositionRange]:
-    """The positions of entries in the joint program, by the positions that each has: they follow
-    each other."""
+    """Return the positions of each entry in the joint program, from their numbers of positions."""
     ranges: dict[str, PositionRange] = {}
     position = 0
     for entry, length in lengths.items():
@@ -63,15 +62,15 @@ def join_buffers(
     pack_constants: bool = False,
     overlap: bool = True,
 ) -> BufferInfoAnalysis:
-    """The buffers of all entries, each known by its entry's name.
+    """Join the buffers of all entries into one problem; names begin with the name of the entry.
 
-    Entries take their positions one after the other, so buffers of two of them are not live
-    together. Those of two that may run at once conflict, whatever their positions. A state has
-    one `BufferInfo` for each entry that allocates it; the first has the live ranges of all, and
-    lives throughout the entries that do not know it (see `create_array_buffer_info`). An
-    AllocBuffer within an operator that several entries call is one buffer. At one more position
-    for each set of entries that may all run at once, what is live at the fullest positions of each
-    is live together; it says nothing new, but bounds by live ranges hold then.
+    Positions of entries follow each other, so that buffers of two entries are not live together.
+    Buffers of two entries that may run at once conflict. A state has one `BufferInfo` for each
+    entry that allocates it. The first has the live ranges of all, and is live throughout the other
+    entries (see `create_array_buffer_info`). An AllocBuffer in an operator that several entries
+    call is one buffer. Each set of entries that may all run at once gets an extra position. Buffers
+    that are live at the fullest position of an entry in the set are live there, too. This adds no
+    conflict, but makes lower bounds from live ranges tight.
 
     Parameters
     ----------
@@ -80,16 +79,16 @@ def join_buffers(
     concurrent
         pairs of entries that may run at once.
     pack_constants
-        whether constants whose size is no multiple of their alignment may be aligned to less, but
-        never less than their elements, so that together they take no more than each entry's do in
-        a pool of its own, whose last one needs no padding.
+        whether to lower the alignment of a constant whose size is not a multiple of it, down to
+        the alignment of its elements. Joint constants then take no more bytes than with a pool for
+        each entry, where the last constant needs no padding.
     overlap
-        as of `extract_buffer_info`.
+        whether safe overlaps are permitted, as in `extract_buffer_info`.
 
     Raises
     ------
     ValueError
-        a state of two sizes, types or alignments, or with no pool that suits all entries;
+        a state with two sizes, types or alignments, or without a pool that suits all entries;
         entries that may run at once and share an allocation, or a state that is written.
     """
     return _Joined(parts, concurrent, pack_constants, overlap).analysis()
@@ -97,10 +96,9 @@ def join_buffers(
 
 @dataclass
 class _Shared:
-    """One buffer of the joint problem, with what it is in each entry."""
+    """One buffer of the joint problem: its info and allocation by number of the entry."""
 
     infos: dict[int, BufferInfo] = field(default_factory=dict)
-    """By number of the entry."""
     stmts: dict[int, tirx.AllocBuffer] = field(default_factory=dict)
 
     @property
@@ -140,7 +138,7 @@ class _Joined:
         self.buffers = self._buffers()
 
     def analysis(self) -> BufferInfoAnalysis:
-        """All of it."""
+        """Return the joint buffers with their conflicts and overlaps."""
         self._check_concurrent()
         names = UniqueNames()
         stmts: dict[BufferInfo, tirx.AllocBuffer] = {}
@@ -150,7 +148,7 @@ class _Joined:
             stmts[joint[key]] = shared.first_stmt
             for number, stmt in list(shared.stmts.items())[1:]:
                 if shared.is_state:
-                    # It is stored as the first, and has its name.
+                    # The copies keep the name of the first info, which alone is placed.
                     live = _live_ranges(self._ranges_in(shared, number))
                     stmts[joint[key].copy_with(live_ranges=live)] = stmt
         workspace = {key: info for key, info in joint.items() if not is_constant_info(info)}
@@ -164,7 +162,7 @@ class _Joined:
         return BufferInfoAnalysis(stmts, pressure, pool_pressures(stmts))
 
     def _buffers(self) -> dict[Hashable, _Shared]:
-        """The buffers in the order of the entries, and of the program in each."""
+        """Return the buffers in the order of the entries, and of the program in each."""
         buffers: dict[Hashable, _Shared] = {}
         for number, part in enumerate(self.parts):
             for info, stmt in part.analysis.buffer_info_stmts.items():
@@ -180,7 +178,7 @@ class _Joined:
     def _check_state(
         self, shared: _Shared, info: BufferInfo, stmt: tirx.AllocBuffer, entry: str
     ) -> None:
-        """Check that a state is in every entry what it is in the first."""
+        """Check that a state has the size, type and place that it has in its first entry."""
         if not shared.infos or not shared.is_state:
             return
         known = shared.first
@@ -223,7 +221,7 @@ class _Joined:
             name = f"{self.parts[next(iter(shared.infos))].entry}.{name}"
         return BufferInfo(
             names.unique(name),
-            # What lies behind a state may differ.
+            # Sizes of a state differ by its tail (see `state_tails`).
             max(info.size_bytes for info in shared.infos.values()),
             self._candidates(shared),
             self._alignment(shared),
@@ -242,7 +240,7 @@ class _Joined:
         return max(element, gcd(size, alignment))
 
     def _candidates(self, shared: _Shared) -> list[PoolInfo]:
-        """The pools that suit all entries, in the order of the first."""
+        """Return the pools that suit all entries, in the order of the first."""
         lists = [list(info.pool_candidates) for info in shared.infos.values()]
         common = set.intersection(*({str(p.pool_name) for p in pools} for pools in lists))
         candidates = [pool for pool in lists[0] if str(pool.pool_name) in common]
@@ -256,43 +254,43 @@ class _Joined:
     # ---- entries that may run at once
 
     def _check_concurrent(self) -> None:
-        """Check that entries that may run at once share nothing that one of them writes."""
+        """Check that entries that may run at once share no buffer that one of them writes."""
         for i, j in self.concurrent:
-            one, other = self.parts[i], self.parts[j]
+            entry, other = self.parts[i], self.parts[j]
             for shared in self.buffers.values():
                 if not {i, j} <= shared.infos.keys() or is_constant_info(shared.first):
                     continue
                 name = str(shared.first.name_hint)
                 if shared.is_state:
-                    writing = [p.entry for p in (one, other) if name in p.written_states]
+                    writing = [p.entry for p in (entry, other) if name in p.written_states]
                     if not writing:
                         continue
-                    what = (
+                    reason = (
                         f'both use the state "{name}", which {" and ".join(writing)} may write; '
                         "let them run in turn, or give each a state of its own"
                     )
                 else:
-                    what = f'share the buffer "{name}" of an operator; give each one of its own'
+                    reason = f'share the buffer "{name}" of an operator; give each one of its own'
                 raise ValueError(
-                    f'entries "{one.entry}" and "{other.entry}" may run at once, but {what}'
+                    f'entries "{entry.entry}" and "{other.entry}" may run at once, but {reason}'
                 )
 
     def _witnesses(self, shared: _Shared) -> list[PositionRange]:
-        """The positions beyond all entries at which it is live."""
+        """Return the extra positions, behind those of all entries, at which a buffer is live."""
         if shared.is_state:
             return [(self.length, self.end)] if self.together else []
-        found: list[PositionRange] = []
+        positions: list[PositionRange] = []
         for rank, together in enumerate(self.together):
             for number in together:
-                at = self._fullest[number]
+                position = self._fullest[number]
                 ranges = shared.infos[number].live_ranges if number in shared.infos else ()
-                if any(live.start <= at < live.stop for live in ranges):
-                    found.append((self.length + rank, self.length + rank + 1))
-        return found
+                if any(live.start <= position < live.stop for live in ranges):
+                    positions.append((self.length + rank, self.length + rank + 1))
+        return positions
 
     @cached_property
     def _fullest(self) -> list[int]:
-        """The position of each entry at which most bytes of its own are live."""
+        """The position of each entry at which the most bytes of its own buffers are live."""
         return [_fullest_position(part) for part in self.parts]
 
     def _add_concurrent_conflicts(self, workspace: Mapping[Hashable, BufferInfo]) -> None:
@@ -315,29 +313,29 @@ class _Joined:
     # ---- safe overlaps
 
     def _set_overlaps(self, workspace: Mapping[Hashable, BufferInfo]) -> None:
-        """Those that hold in every entry in which the two conflict, at the largest distance."""
+        """Set the overlaps that are safe in all entries of both buffers, with their distance."""
         key_of = [
             {info: key for key, s in self.buffers.items() if (info := s.infos.get(n)) is not None}
             for n in range(len(self.parts))
         ]
         for key, info in workspace.items():
-            found: dict[BufferInfo, int] = {}
+            overlaps: dict[BufferInfo, int] = {}
             for number, own in self.buffers[key].infos.items():
                 for dying, _ in own.overlaps.items():
                     other = key_of[number][dying]
                     distance = self._distance(key, other)
                     if distance is not None and not self._are_concurrent(key, other):
-                        found[workspace[other]] = distance
+                        overlaps[workspace[other]] = distance
             if self.overlap and self.buffers[key].is_state:
-                found |= self._free_of_tail(key, workspace)
-            if found:
-                info.set_overlaps(found)
+                overlaps |= self._free_of_tail(key, workspace)
+            if overlaps:
+                info.set_overlaps(overlaps)
 
     def _free_of_tail(
         self, state: Hashable, workspace: Mapping[Hashable, BufferInfo]
     ) -> dict[BufferInfo, int]:
-        """What may lie behind a state because all of its entries leave that alone, and no entry
-        that may run at once with one of them does otherwise."""
+        """Return the buffers that may use the tail of a state, with their distance: those of no
+        entry that uses the tail, or may run at once with such an entry."""
         stmts = self.buffers[state].stmts
         kept = kept_bytes(self.buffers[state].first_stmt)
         using = {n for n, stmt in stmts.items() if size_bytes(stmt.buffer) > kept}
@@ -350,7 +348,7 @@ class _Joined:
         }
 
     def _distance(self, written: Hashable, dying: Hashable) -> int | None:
-        """The distance that is safe in all entries; None if one permits no sharing."""
+        """Return the distance that is safe in all entries; None if one permits no sharing."""
         distances: list[int] = []
         for number, info in self.buffers[written].infos.items():
             other = self.buffers[dying].infos.get(number)
@@ -363,10 +361,10 @@ class _Joined:
                 return None
         return max(distances, default=None)
 
-    def _are_concurrent(self, one: Hashable, other: Hashable) -> bool:
+    def _are_concurrent(self, written: Hashable, dying: Hashable) -> bool:
         return any(
-            (i in self.buffers[one].infos and j in self.buffers[other].infos)
-            or (j in self.buffers[one].infos and i in self.buffers[other].infos)
+            (i in self.buffers[written].infos and j in self.buffers[dying].infos)
+            or (j in self.buffers[written].infos and i in self.buffers[dying].infos)
             for i, j in self.concurrent
         )
 

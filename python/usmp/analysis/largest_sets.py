@@ -1,40 +1,39 @@
-"""Which entries may all run at once, where it is said of pairs of them."""
+"""Maximal sets of entries that may all run at once, from pairs of such entries."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 MOST_SETS = 256
-"""Sets that are found at most: there may be very many."""
+"""Largest number of sets to return, because their number is exponential in the entries."""
 
 
 def largest_sets(count: int, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
-    """The sets of entries of which any two may run at once, and which no other such set has.
+    """Return the maximal sets of entries where any two may run at once (maximal cliques).
 
-    Without some of them bounds are lower, and nothing else changes; so only the first of very many
-    are found.
+    At most `MOST_SETS` are returned: a missing set only makes lower bounds less tight.
 
     Parameters
     ----------
     count
-        how many entries there are; they are numbered from 0.
+        number of entries.
     pairs
-        those of which the two may run at once.
+        pairs of entries that may run at once, as numbers from 0.
     """
     neighbors: list[set[int]] = [set() for _ in range(count)]
     for i, j in pairs:
         neighbors[i].add(j)
         neighbors[j].add(i)
-    found: list[tuple[int, ...]] = []
+    cliques: list[tuple[int, ...]] = []
 
     def grow(chosen: tuple[int, ...], candidates: set[int], excluded: set[int]) -> None:
-        # Bron and Kerbosch (1973), algorithm 457; with the pivot of Tomita et al. (2006), the
-        # steps are not many more than the sets that there may be.
-        if len(found) == MOST_SETS:
+        # Bron and Kerbosch (1973), algorithm 457, with the pivot of Tomita et al. (2006), so that
+        # the number of steps is at most proportional to the largest possible number of sets.
+        if len(cliques) == MOST_SETS:
             return
         if not candidates:
             if not excluded and len(chosen) > 1:
-                found.append(tuple(sorted(chosen)))
+                cliques.append(tuple(sorted(chosen)))
             return
         pivot = max(sorted(candidates | excluded), key=lambda n: len(candidates & neighbors[n]))
         for number in sorted(candidates - neighbors[pivot]):
@@ -44,4 +43,4 @@ def largest_sets(count: int, pairs: Sequence[tuple[int, int]]) -> list[tuple[int
             excluded = excluded | {number}
 
     grow((), set(range(count)), set())
-    return sorted(found)
+    return sorted(cliques)

@@ -1,7 +1,7 @@
-"""Which bytes of the workspace still matter after each statement of a planned entry?
+"""The workspace bytes that are live after each statement of a planned entry.
 
-Found anew from the statements of its PrimFunc alone: what the planner took to be dead, and
-which bytes it let overlap, has no say here, so that its mistakes can be seen.
+They are computed from the statements of its PrimFunc alone. The planner's live ranges and overlaps
+are not used, so that its mistakes show.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ ByteRange: TypeAlias = tuple[int, int]
 """Half-open range of bytes of a pool."""
 
 LiveBytes: TypeAlias = dict[str, list[ByteRange]]
-"""Name of a workspace pool to its live bytes: half-open ranges, sorted and disjoint."""
+"""The live bytes by name of the workspace pool: half-open ranges, sorted and disjoint."""
 
 
 def live_bytes(mod: IRModule, entry: str = ONLY_ENTRY) -> dict[int, LiveBytes]:
-    """The bytes that are live after each top-level statement of an entry that runs something, and
-    after the one before the first of these, which is on entry.
+    """Return the bytes that are live at entry and after each top-level statement that is executed.
 
-    A buffer is live from the first statement that mentions it up to the last; an input from entry,
-    an output to exit, and what the plan keeps throughout (such as states) always. What operators
-    allocate for themselves is live within their call only. All that entries have which may run at
-    the same time is live always.
+    Declarations are not executed; the index of the entry is that of the statement before the first
+    executed one. A buffer is live from the first statement that mentions it up to the last, an
+    input from the entry, an output to the exit. States, buffers that the plan keeps throughout, and
+    buffers of entries that may run at the same time are always live. Buffers within an operator are
+    live during its call only, so they are not included.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def live_bytes(mod: IRModule, entry: str = ONLY_ENTRY) -> dict[int, LiveBytes]:
     Returns
     -------
     dict[int, LiveBytes]
-        Index of the statement in the body of the entry -> live bytes, for all workspace pools.
+        The live bytes of all workspace pools, by index of the statement in the entry's body.
 
     Raises
     ------
@@ -99,8 +99,8 @@ def live_bytes(mod: IRModule, entry: str = ONLY_ENTRY) -> dict[int, LiveBytes]:
 
 
 def workspace_pool_buffers(mod: IRModule, entry: str = ONLY_ENTRY) -> dict[Var, str]:
-    """The buffers of an entry's PrimFunc that are whole workspace pools, with the names of
-    these."""
+    """Return the buffers of an entry's PrimFunc that are whole workspace pools, with the names of
+    the pools."""
     main = mod[entry_function_name(entry)]
     args = list(POOL_ARGS_ATTR.required(main))
     names = {
@@ -131,7 +131,7 @@ def _merged(pools: Sequence[str], live: Sequence[_PoolBytes]) -> LiveBytes:
 
 
 def _is_kept(buffer: PlacedBuffer, positions: LiveRange) -> bool:
-    """Whether the content was asked to be there from entry to exit."""
+    """Return whether the plan keeps the content from entry to exit."""
     throughout = any(
         r.start <= positions.start and r.stop >= positions.stop for r in buffer.live_ranges
     )
@@ -139,7 +139,7 @@ def _is_kept(buffer: PlacedBuffer, positions: LiveRange) -> bool:
 
 
 def _is_of_concurrent_entry(mod: IRModule, entry: str, buffer: PlacedBuffer) -> bool:
-    """Whether it may be live in an entry that runs at the same time."""
+    """Return whether a buffer may be live in an entry that runs at the same time."""
     ranges = MEMORY_PLAN_ATTR.required(mod).entry_ranges
     return any(
         live.start < ranges[other].stop and ranges[other].start < live.stop
@@ -156,10 +156,10 @@ def _planned_buffers(
     plan: Sequence[PlacedBuffer],
     sizes: Sequence[SymbolicSize],
 ) -> dict[Var, PlacedBuffer]:
-    """The buffers that the planner placed, which are views of a pool, with their offsets.
+    """Match the declared views of pools with the buffers of the plan.
 
-    Several may have one offset; both lists are in program order. What depends on symbolic sizes has
-    the bytes that it takes at most.
+    Several may have one offset; both lists are in program order. Buffers of symbolic size have
+    their largest size.
     """
     waiting: dict[tuple[str, int], list[PlacedBuffer]] = {}
     for placed in plan:
@@ -169,7 +169,7 @@ def _planned_buffers(
         for b in plan
         if b.kind == BufferInfoKind.STATE
     }
-    found: dict[Var, PlacedBuffer] = {}
+    matched: dict[Var, PlacedBuffer] = {}
 
     def on_declaration(statement: tirx.DeclBuffer) -> None:
         if not is_op(statement.data, "tirx.address_of"):
@@ -187,30 +187,29 @@ def _planned_buffers(
             size = _most_bytes(statement.buffer, sizes)
             known = _taken(waiting.get(place, []), size)
             if known is None:
-                # What lies behind a state; the state is live anyway.
+                # The view has a state and the bytes behind it; the state is live anyway.
                 kept = states[place]
                 known = _taken(waiting[place[0], place[1] + kept], size - kept)
             if known is None:
                 raise KeyError(str(statement.buffer.name))
-            found[statement.buffer] = known
+            matched[statement.buffer] = known
 
     for statement in statements:
         tvm_ffi.structural_walk(statement, (tirx.DeclBuffer, on_declaration))
-    return found
+    return matched
 
 
 def _taken(waiting: list[PlacedBuffer], size: int) -> PlacedBuffer | None:
-    """Remove the first buffer of this size from those of one offset, and return it.
+    """Remove the first buffer of this size from the waiting buffers of one offset, and return it.
 
-    The plan has whole lines of a pool's alignment, so that a buffer may take more bytes there than
-    its declaration has.
+    The plan rounds sizes up to the alignment of the pool, so that they may exceed the declaration.
     """
     fitting = [b for b in waiting if 0 <= int(b.size_bytes) - size < int(b.alignment)]
     exact = (b for b in fitting if int(b.size_bytes) == size)
-    known = next(exact, fitting[0] if fitting else None)
-    if known is not None:
-        waiting.remove(known)
-    return known
+    placed = next(exact, fitting[0] if fitting else None)
+    if placed is not None:
+        waiting.remove(placed)
+    return placed
 
 
 def _most_bytes(buffer: Var, sizes: Sequence[SymbolicSize]) -> int:
@@ -227,18 +226,19 @@ def _declares(statement: tirx.Stmt) -> bool:
 def _mentions(
     statements: Sequence[tirx.Stmt], planned: Mapping[Var, PlacedBuffer]
 ) -> list[set[Var]]:
-    """For each statement the planned buffers whose content it may read or write; a declaration
-    only names them."""
+    """Return for each statement the planned buffers that it may read or write.
+
+    A declaration accesses only the buffers that its address is computed from."""
     views: dict[Var, set[Var]] = {variable: {variable} for variable in planned}
 
     def behind(root: object) -> set[Var]:
-        found: set[Var] = set()
+        buffers: set[Var] = set()
 
         def on_variable(variable: Var) -> None:
-            found.update(views.get(variable, ()))
+            buffers.update(views.get(variable, ()))
 
         tvm_ffi.structural_walk(root, (Var, on_variable))
-        return found
+        return buffers
 
     def on_declaration(statement: tirx.DeclBuffer) -> None:
         if statement.buffer not in planned:

@@ -1,4 +1,4 @@
-"""What the integer buffers inside a PrimFunc can hold, accumulators above all."""
+"""Bounds of the integer buffers inside a PrimFunc, above all of accumulators."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from usmp.tir.nodes import mentions, nodes_of
 
 @dataclass(frozen=True)
 class _Store:
-    """A store, what it adds to the element, and the loops around it inside of the allocation of its
-    buffer."""
+    """A store, the terms that it adds to the element, and the loops between it and the allocation
+    of its buffer."""
 
     stmt: tirx.BufferStore
     added: list[tuple[int, tirx.Expr]] | None
@@ -41,20 +41,20 @@ class _Local:
 
 
 def find_ranges(body: tirx.Stmt, constants: dict[Var, Range]) -> IntegerRanges:
-    """The bounds of all variables and buffers of a PrimFunc in loops, with or without blocks.
+    """Return the bounds of all variables and buffers of a PrimFunc, with or without blocks.
 
     Parameters
     ----------
     constants
-        bounds of the elements of parameters whose content is known, if nothing writes them.
+        element bounds of parameters with known content; ignored where the PrimFunc writes them.
     """
     escaped = addressed(body)
     changed = escaped | {stmt.buffer for stmt in nodes_of(body, tirx.BufferStore)}
-    # Before anything asks for the bounds of a loop, which may depend on a parameter.
+    # Set these first, because the bounds of a loop may depend on a parameter.
     ranges = IntegerRanges(buffers={b: v for b, v in constants.items() if b not in changed})
     walk = _Walk(ranges)
     walk.visit(body)
-    # What is stored may depend on a buffer that is allocated later: then the second round knows it.
+    # Twice, because a stored value may depend on a buffer that is allocated later.
     for _ in range(2):
         for buffer, local in walk.local.items():
             values = None if buffer in escaped else _values(buffer, local, ranges)
@@ -65,7 +65,7 @@ def find_ranges(body: tirx.Stmt, constants: dict[Var, Range]) -> IntegerRanges:
 
 
 class _Walk:
-    """Goes through the statements in program order."""
+    """A visitor of the statements in program order, which records local buffers and loop bounds."""
 
     def __init__(self, ranges: IntegerRanges) -> None:
         self.ranges = ranges
@@ -84,7 +84,7 @@ class _Walk:
             self.visit(stmt.body)
             self._loops.pop()
         elif isinstance(stmt, tirx.While):
-            # How often it runs is not known.
+            # The trip count is unknown, so sums in the loop have no bound.
             self._endless += 1
             self.visit(stmt.body)
             self._endless -= 1
@@ -132,7 +132,7 @@ class _Walk:
 
 
 def _values(buffer: Var, local: _Local, ranges: IntegerRanges) -> Range | None:
-    """What is set, and on top of that all that is added between two allocations."""
+    """Return the bounds of a buffer: the stored values plus all terms added since allocation."""
     limits = type_range(str(buffer.dtype))
     kept: list[Range] = []
     added: list[Range] = []
@@ -152,7 +152,7 @@ def _values(buffer: Var, local: _Local, ranges: IntegerRanges) -> Range | None:
 
 
 def _added(value: Any, store: tirx.BufferStore) -> list[tuple[int, tirx.Expr]] | None:
-    """What a store adds to the element, as terms with their signs; None if it sets the element."""
+    """Return the signed terms that a store adds to its element; None if it sets the element."""
     if _is_element(value, store):
         return []
     if isinstance(value, (tirx.Add, tirx.Sub)):
@@ -175,7 +175,7 @@ def _is_element(expr: tirx.Expr, store: tirx.BufferStore) -> bool:
 
 
 def _times(store: _Store, ranges: IntegerRanges) -> int:
-    """How often at most a store adds to one element: loops that select elements do not repeat."""
+    """Return the most times that a store runs for one element: loops over indices do not repeat."""
     selecting = {
         ranges.bound.get(index, index) for index in store.stmt.indices if isinstance(index, Var)
     }

@@ -1,4 +1,4 @@
-"""What is proved of the peaks of a plan, whatever algorithm made it."""
+"""Proved lower bounds of the peaks of a plan, whatever algorithm made it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ def pool_bounds(
     plan: Mapping[BufferInfo, PoolAllocation],
     lower_bounds: Mapping[str, int] | None = None,
 ) -> dict[str, PoolBound]:
-    """The bound of each pool that the plan uses, by name.
+    """Return the lower bound of each pool that the plan uses, by name.
+
+    Without `lower_bounds`, the solver bounds the buffers of each pool, with their safe overlaps.
+    The peak is then optimal if it equals the bound of the buffers that are tied to the pool,
+    because their other candidate pools are less preferred and empty.
 
     Parameters
     ----------
     buffers
-        what is placed.
+        the buffers that are placed.
     plan
-        where.
+        the place of each buffer.
     lower_bounds
-        what the algorithm itself proved, by name of the pool, in bytes; None if it
-        proves nothing. Then the bound is what the solver proves for the buffers of the pool,
-        overlaps taken off, and the peak is known to be optimal only if those of them need as much
-        that can be nowhere else: in no pool but this one and less preferred ones that are empty.
+        bounds that the algorithm itself proved, by name of the pool, in bytes; else None.
     """
     held: dict[str, list[BufferInfo]] = {}
     for buffer in buffers:
@@ -55,5 +56,5 @@ def pool_bounds(
 
 
 def _bound(members: Sequence[BufferInfo]) -> int:
-    """Bytes that one pool needs to hold these buffers, whatever its size hint."""
+    """Return a lower bound of the bytes that one pool of any size needs for these buffers."""
     return lower_bound(problem_of(members)) if members else 0

@@ -1,4 +1,4 @@
-"""The states of a module, before they have places."""
+"""The states of a module, before planning."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class ModuleState:
     Parameters
     ----------
     tensor
-        what is in its bytes; flat and without initial value if no entry describes it.
+        shape, type and initial value; flat and without initial value if no entry describes it.
     alignment
-        bytes of which its offset must be a multiple.
+        alignment of the offset, in bytes.
     """
 
     tensor: StateTensor
@@ -36,23 +36,23 @@ class ModuleState:
 
 
 def module_states(mod: IRModule) -> dict[str, ModuleState]:
-    """The states that the PrimFuncs of a module allocate, by name; the first allocation of each."""
+    """Return the states that the PrimFuncs of a module allocate, by name, as first allocated."""
     executor, described = executor_of(mod), state_tensors(mod)
-    found: dict[str, ModuleState] = {}
+    states: dict[str, ModuleState] = {}
 
     def on_allocation(stmt: tirx.AllocBuffer) -> None:
         if STATE_TENSOR_ATTR.is_on(stmt):
             name = STATE_TENSOR_ATTR.required(stmt)
             tensor = described.get(name) or flat_tensor(stmt)
-            found.setdefault(name, ModuleState(tensor, byte_alignment(stmt, executor)))
+            states.setdefault(name, ModuleState(tensor, byte_alignment(stmt, executor)))
 
     for func in prim_funcs(mod).values():
         tvm_ffi.structural_walk(func.body, (tirx.AllocBuffer, on_allocation))
-    return found
+    return states
 
 
 def state_tensors(mod: IRModule) -> Mapping[str, StateTensor]:
-    """What the entries say about their states, by name."""
+    """Return the tensors by which entries describe their states, by name."""
     return {
         str(tensor.name): tensor
         for func in prim_funcs(mod).values()
@@ -61,7 +61,7 @@ def state_tensors(mod: IRModule) -> Mapping[str, StateTensor]:
 
 
 def flat_tensor(stmt: tirx.AllocBuffer) -> StateTensor:
-    """What is known of a state by its allocation alone."""
+    """Return a state as a flat tensor, from its allocation alone."""
     name = STATE_TENSOR_ATTR.required(stmt)
     dtype = str(stmt.buffer.dtype)
     return StateTensor(name, [kept_bytes(stmt) // item_bytes(dtype)], dtype)

@@ -1,4 +1,4 @@
-"""Which statements of a main function run operators?"""
+"""The statements of a main function that run operators."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from usmp.analysis.memory.calls import CallResolver, possible_calls
 
 
 def operator_statements(main: tirx.PrimFunc, calls: CallResolver) -> dict[int, list[Call]]:
-    """The top-level statements of a main function that call PrimFuncs.
+    """Return the calls of PrimFuncs in the top-level statements of a main function.
 
     Parameters
     ----------
     main
         the AoT main PrimFunc of an entry.
     calls
-        knows which PrimFuncs are called.
+        resolver of the callees.
 
     Returns
     -------
     dict[int, list[Call]]
-        Index of the statement in the body -> the calls of PrimFuncs in it, in order. Most are one
-        call; a branch or a loop may have several.
+        The calls in order, by index of the statement in the body. A branch or a loop may have
+        several; statements without calls are left out.
     """
-    found = {}
+    operators = {}
     for index, statement in enumerate(tirx.stmt_list(main.body)):
         possible = possible_calls(statement)
         called = [p.call for p in possible if calls.resolve_possible(p) is not None]
         if called:
-            found[index] = called
-    return found
+            operators[index] = called
+    return operators

@@ -1,4 +1,4 @@
-"""The independent judge of a plan."""
+"""An independent check of a plan."""
 
 from __future__ import annotations
 
@@ -15,27 +15,26 @@ from usmp_solver.check import Fault, judge
 _INT64_MAX = (1 << 63) - 1
 
 Relations: TypeAlias = Sequence[Any]
-"""By buffer, its conflicts and its safe overlaps as they were."""
+"""The conflicts and safe overlaps of each buffer, at the time of `relations_of`."""
 
 
 def check_plan(buffers: Iterable[BufferInfo], plan: Mapping[BufferInfo, PoolAllocation]) -> None:
     """Check that the plan is sound, whatever algorithm made it.
 
-    A plan is sound if every buffer has an allocation, in one of its candidate pools, at a
-    non-negative multiple of its alignment, within what the pool's size hint leaves behind the first
-    address that suits all buffers that may lie there, and at whole lines of the pool's alignment;
-    and if two buffers share a byte only where neither lists the other as a conflict and none of
-    their live ranges meet, or where one starts below the other by at least the distance of its safe
-    overlap. Buffers of no bytes share none. The judge shares no code with the algorithms, nor do
-    the columns that it reads (``src/usmp/judged_columns.cc``), so a mistake would have to be made
-    twice to pass.
+    In a sound plan every buffer has an allocation in one of its candidate pools, at a non-negative
+    multiple of the alignments of the buffer and of the pool. It ends within the size hint of the
+    pool, less the bytes before the first address that suits all buffers of the pool. Two buffers
+    share a byte only if they neither conflict nor are live together, or if one starts below the
+    other by at least the distance of its safe overlap. Buffers of no bytes share none. The check
+    shares no code with the algorithms, nor do the columns that it reads
+    (``src/usmp/judged_columns.cc``), so a mistake would have to be made twice to pass.
 
     Parameters
     ----------
     buffers
         The buffers that the plan must place.
     plan
-        Buffer to allocation; allocations of other buffers are ignored.
+        Allocation of each buffer; allocations of other buffers are ignored.
 
     Raises
     ------
@@ -45,11 +44,11 @@ def check_plan(buffers: Iterable[BufferInfo], plan: Mapping[BufferInfo, PoolAllo
     buffers = list(buffers)
     fault = judge(columns_of(_ffi_api.judged_columns(buffers, plan)))
     if fault is not None:
-        describe = _of_one if fault.second < 0 else _of_two
+        describe = _describe_one if fault.second < 0 else _describe_pair
         raise ValueError(f"USMP plan check: {describe(buffers, plan, fault)}")
 
 
-def _of_one(
+def _describe_one(
     buffers: Sequence[BufferInfo], plan: Mapping[BufferInfo, PoolAllocation], fault: Fault
 ) -> str:
     buffer = buffers[fault.first]
@@ -82,37 +81,37 @@ def _unused_bytes(buffers: Sequence[BufferInfo], pool: PoolInfo) -> int:
     return skipped_bytes(pool, lcm(*(int(buffer.alignment) for buffer in suits)))
 
 
-def _of_two(
+def _describe_pair(
     buffers: Sequence[BufferInfo], plan: Mapping[BufferInfo, PoolAllocation], fault: Fault
 ) -> str:
     pair = [fault.first, fault.second]
     if fault.reason == "live":
         pair.sort(key=lambda row: (plan[buffers[row]].byte_offset, row))
     starts = [int(plan[buffers[row]].byte_offset) for row in pair]
-    ends = [at + int(buffers[row].size_bytes) for row, at in zip(pair, starts, strict=True)]
+    ends = [offset + int(buffers[row].size_bytes) for row, offset in zip(pair, starts, strict=True)]
     first, second = (
         f'"{buffers[row].name_hint}" at bytes [{start}, {end})'
         for row, start, end in zip(pair, starts, ends, strict=True)
     )
     conflict = fault.reason == "conflict"
-    why = "they conflict" if conflict else f"both are live at position {fault.time}"
+    cause = "they conflict" if conflict else f"both are live at position {fault.time}"
     return (
         f"buffers {first} and {second} share bytes [{max(starts)}, {min(ends)}) of pool "
-        f'"{plan[buffers[pair[0]]].pool_info.pool_name}", but {why}'
+        f'"{plan[buffers[pair[0]]].pool_info.pool_name}", but {cause}'
     )
 
 
 def check_places(
     pools: Iterable[tuple[AllocatedPoolInfo, int]], buffers: Iterable[PlacedBuffer]
 ) -> None:
-    """Check where the code puts pools of which the user said where they are.
+    """Check the addresses in pools that have an alignment, an offset or an address.
 
-    Addresses are computed here from the parts, so that a mistake would have to be made twice.
+    Addresses are computed anew here, so that a mistake would have to be made twice.
 
     Parameters
     ----------
     pools
-        Each with the byte of its memory at which the plan begins.
+        Each pool with the byte of its memory at which the plan begins.
     buffers
         The buffers of the plan, in these and other pools.
 
@@ -122,12 +121,12 @@ def check_places(
         A plan begins before the `pool_offset` of its pool, ends behind its size hint or within a
         line of its alignment, or has a buffer whose address is not aligned.
     """
-    asked = {
+    placed_pools = {
         str(pool.pool_info.pool_name): (pool, first)
         for pool, first in pools
         if pool.pool_info.alignment or pool.pool_info.pool_offset or pool.pool_info.address >= 0
     }
-    for name, (pool, first) in asked.items():
+    for name, (pool, first) in placed_pools.items():
         info, end = pool.pool_info, first + int(pool.allocated_size)
         if first < info.pool_offset:
             raise ValueError(
@@ -143,9 +142,9 @@ def check_places(
             raise ValueError(
                 f'USMP plan check: pool "{name}" ends within a line of {info.alignment} bytes'
             )
-    for buffer in buffers if asked else ():
-        if str(buffer.pool_name) in asked:
-            pool, first = asked[str(buffer.pool_name)]
+    for buffer in buffers if placed_pools else ():
+        if str(buffer.pool_name) in placed_pools:
+            pool, first = placed_pools[str(buffer.pool_name)]
             address = max(int(pool.pool_info.address), 0) + first + int(buffer.byte_offset)
             if address % int(buffer.alignment):
                 raise ValueError(
@@ -155,29 +154,26 @@ def check_places(
 
 
 def relations_of(buffers: Iterable[BufferInfo]) -> Relations:
-    """What a plan of the buffers is judged by and an algorithm could change: conflicts, overlaps.
-
-    Sizes, alignments, pins, candidate pools and live ranges cannot change.
-    """
+    """Return a copy of the conflicts and overlaps, the mutable fields that `check_plan` reads."""
     relations: Relations = _ffi_api.relations_of(list(buffers))
     return relations
 
 
 def check_relations(buffers: Iterable[BufferInfo], relations: Relations, algorithm: str) -> None:
-    """Check that the buffers' conflicts and safe overlaps are what they were.
+    """Check that an algorithm did not change the buffers' conflicts and safe overlaps.
 
     Parameters
     ----------
     buffers
         The buffers, in the order in which `relations_of` had them.
     relations
-        What it said before the algorithm was called.
+        The result of `relations_of` before the algorithm was called.
     algorithm
-        Its name, for the message.
+        The name of the algorithm, for the message.
 
     Raises
     ------
     ValueError
-        Something was changed; the message names the algorithm and the buffer.
+        A relation has changed; the message names the algorithm and the buffer.
     """
     _ffi_api.check_relations(list(buffers), relations, algorithm)

@@ -1,4 +1,4 @@
-"""The most bytes that are needed at one time: a lower bound of every plan without overlap."""
+"""Memory pressure: the most bytes live at once, a lower bound of every plan without overlap."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from usmp.objects import LiveRange
 
 
 class Live(Protocol):
-    """Anything that takes bytes at program positions."""
+    """An object with a size, an alignment and live ranges."""
 
     @property
     def size_bytes(self) -> int:
-        """Bytes that it takes while it is live."""
+        """The number of bytes while live."""
 
     @property
     def alignment(self) -> int:
-        """Bytes of which its offset is a multiple."""
+        """The alignment of the offset, in bytes."""
 
     @property
     def live_ranges(self) -> Iterable[LiveRange]:
-        """When it is live."""
+        """The live ranges, in program positions."""
 
 
 def memory_pressure(buffers: Iterable[Live]) -> int:
-    """The largest number of bytes that buffers live at the same program position take in a pool.
+    """Return the most bytes that buffers take in a pool at any program position.
 
-    Alignment is counted: between buffers whose offsets are multiples of n bytes, every size but
-    the last one's is rounded up to n. This holds for all buffers, with the greatest common divisor
-    of their alignments, and for those of at least some alignment alone. No plan in which live
-    buffers do not overlap has a smaller peak, if one pool holds them all.
+    Padding is counted: if offsets are multiples of n bytes, every size except the last is rounded
+    up to n. The result is the maximum over all alignments, for the buffers with at least that
+    alignment, where n is the greatest common divisor of theirs. No plan for a single pool without
+    overlap of live buffers has a smaller peak.
     """
     buffers = [buffer for buffer in buffers if buffer.size_bytes > 0]
     pressure = 0
@@ -44,7 +44,7 @@ def memory_pressure(buffers: Iterable[Live]) -> int:
 
 
 def _pressure(buffers: list[Live], unit: int) -> int:
-    """With offsets that are multiples of `unit` bytes."""
+    """Return the memory pressure if all offsets are multiples of `unit` bytes."""
     changes: dict[int, list[int]] = {}
     for index, buffer in enumerate(buffers):
         for live in buffer.live_ranges:
@@ -53,7 +53,7 @@ def _pressure(buffers: list[Live], unit: int) -> int:
     rounded = [-(-buffer.size_bytes // unit) * unit for buffer in buffers]
     saved = [size - buffer.size_bytes for size, buffer in zip(rounded, buffers, strict=True)]
     ranges: dict[int, int] = {}  # index -> number of its ranges that are open
-    most_saved: list[tuple[int, int]] = []  # a heap; what is live no more is dropped when it is top
+    most_saved: list[tuple[int, int]] = []  # a heap; dead buffers are popped lazily
     total = pressure = 0
     for position in sorted(changes):
         for change in changes[position]:

@@ -1,9 +1,8 @@
-"""Reads from a Relax function what a planner knows of it.
+"""A reader of the memory of a Relax function, after `CallTIRRewrite`.
 
-Read where `R.builtin.alloc_tensor` is, that is after `CallTIRRewrite`. A value refers to a tensor
-if it is it, may be a view of it, or has it in a tuple; a tensor is live from its allocation to the
-last use of what refers to it. Whatever is not known of a call is taken to be so: its result refers
-to all that its arguments refer to.
+A value refers to a tensor if it is the tensor, may be a view of the tensor, or is a tuple with the
+tensor. A tensor is live from its allocation to the last use of a value that refers to it. The
+result of an unknown call refers to all tensors that its arguments refer to.
 """
 
 from __future__ import annotations
@@ -29,28 +28,28 @@ _NOTHING: Referred = frozenset()
 
 
 def read_function(mod: IRModule, name: str, is_managed: Callable[[Call], bool]) -> FunctionMemory:
-    """The tensors of the function of that name.
+    """Return the tensors and calls of a Relax function.
 
     Parameters
     ----------
     mod
-        operators are lowered to calls with destinations, and memory is not planned.
+        a module with destination-passing calls (`R.builtin.alloc_tensor`), not yet planned.
     name
-        of a Relax function.
+        name of the Relax function.
     is_managed
-        whether a planner places what this `R.builtin.alloc_tensor` allocates.
+        returns whether a planner places the tensor of an `R.builtin.alloc_tensor`.
     """
     return _Reader(mod, name, is_managed).read(mod[name])
 
 
 def bindings_of(body: relax.SeqExpr) -> Iterator[relax.Binding]:
-    """The bindings of a sequence, in order."""
+    """Yield the bindings of a sequence, in order."""
     for block in body.blocks[:]:
         yield from block.bindings[:]
 
 
 class _Reader:
-    """Walks a function in the order in which it runs; a branch after the other."""
+    """A walk over a function in execution order, with one branch after the other."""
 
     def __init__(self, mod: IRModule, name: str, is_managed: Callable[[Call], bool]) -> None:
         self.name = name
@@ -66,7 +65,7 @@ class _Reader:
         self.wholes: dict[relax.Var, int] = {}
         self.fields: dict[relax.Var, relax.Tuple] = {}
         self.known_at_entry: set[tirx.Var] = set()
-        # The machine keeps what a branch results in until the function ends.
+        # The VM keeps the results of branches until the function ends.
         self.until_end: set[int] = set()
 
     def read(self, function: relax.Function) -> FunctionMemory:
@@ -82,7 +81,7 @@ class _Reader:
         return self.memory
 
     def sequence(self, body: relax.SeqExpr, in_branch: bool) -> Referred:
-        """Read its bindings; what its result refers to."""
+        """Read the bindings of a sequence, and return the tensors that its result refers to."""
         scope = _Scope()
         for binding in bindings_of(body):
             self.position += 1
@@ -101,21 +100,21 @@ class _Reader:
     def bound(
         self, variable: relax.Var, value: relax.Expr, used: list[relax.Var], in_branch: bool
     ) -> Referred:
-        """What the variable that is bound to this value refers to."""
+        """Read one binding, and return the tensors that its variable refers to."""
         if isinstance(value, relax.If):
             branches = (value.true_branch, value.false_branch)
-            # The machine reads the condition itself.
+            # The VM itself reads the condition.
             self.give_away(self.touch(_variables_of(value.cond)))
             results = [self.sequence(branch, in_branch=True) for branch in branches]
             self.memory.num_borrowed += 1
             self.until_end |= results[0] | results[1]
-            # What a branch has used lives until both are over.
+            # Tensors that a branch uses stay live until both branches end.
             self.position += 1
             self.touch(used)
             return results[0] | results[1]
         field = self.field_of(value)
         if field is not None:
-            # Of a tuple, only what is taken out is used.
+            # Only the extracted field of the tuple is used.
             value, used = field, _variables_of(field)
         touched = self.touch(used)
         if isinstance(value, Call) and getattr(value.op, "name", "") == _ALLOCATION:
@@ -167,8 +166,8 @@ class _Reader:
         )
 
     def touch(self, variables: Iterable[relax.Var]) -> Referred:
-        """Note that what they refer to is used now; all of that."""
-        touched = _NOTHING.union(*(self.refers.get(each, _NOTHING) for each in variables))
+        """Record a use of all tensors that variables refer to, and return these tensors."""
+        touched = _NOTHING.union(*(self.refers.get(variable, _NOTHING) for variable in variables))
         for number in touched:
             tensor = self.memory.tensors[number]
             tensor.stop = self.position + 1
@@ -177,12 +176,12 @@ class _Reader:
         return touched
 
     def give_away(self, referred: Referred) -> None:
-        """Note that something that is not a PrimFunc gets these."""
+        """Record that a callee other than a PrimFunc gets tensors."""
         for number in referred:
             self.memory.tensors[number].is_given_away = True
 
     def call_site(self, variable: relax.Var, value: relax.Expr) -> bool:
-        """Note the call of a PrimFunc; False if it is something else."""
+        """Record a call of a PrimFunc; return False if the value is not one."""
         call = call_of_operator(value)
         if call is None or call[0] not in self.operators:
             return False
@@ -195,11 +194,11 @@ class _Reader:
     def argument(self, value: relax.Expr) -> TensorArgument:
         if isinstance(value, relax.Var):
             return TensorArgument(self.refers.get(value, _NOTHING), self.wholes.get(value))
-        refers = _NOTHING.union(*(self.refers.get(each, _NOTHING) for each in _variables_of(value)))
+        refers = _NOTHING.union(*(self.refers.get(part, _NOTHING) for part in _variables_of(value)))
         return TensorArgument(refers)
 
     def note_alias(self, variable: relax.Var, value: relax.Expr, touched: Referred) -> None:
-        """Note what the variable is another name of, or what the value gives away."""
+        """Record the tensor that a variable aliases, or the tensors that its value gives away."""
         source = value
         if isinstance(value, Call):
             if not _is_view(value):
@@ -207,7 +206,7 @@ class _Reader:
                 return
             source = value.args[0]
             if getattr(value.op, "name", "") == "relax.memory.ensure_zero_offset":
-                # It copies what does not begin where its memory does.
+                # This operator copies a tensor that does not begin at the start of its memory.
                 self.give_away(touched)
             if getattr(value.op, "name", "") == "relax.memory.view" and len(value.args) > 3:
                 source = value if _has_offset(value) else source
@@ -222,20 +221,20 @@ class _Reader:
                 self.fields[variable] = self.fields[source]
 
     def field_of(self, value: relax.Expr) -> relax.Expr | None:
-        """What a value takes out of a tuple whose fields are known; None for other values."""
+        """Return the field that a value extracts from a known tuple; None for other values."""
         if not isinstance(value, relax.TupleGetItem):
             return None
-        whole = value.tuple_value
-        if isinstance(whole, relax.TupleGetItem):
-            whole = self.field_of(whole)
-        fields = self.fields.get(whole) if isinstance(whole, relax.Var) else whole
+        source = value.tuple_value
+        if isinstance(source, relax.TupleGetItem):
+            source = self.field_of(source)
+        fields = self.fields.get(source) if isinstance(source, relax.Var) else source
         return fields.fields[int(value.index)] if isinstance(fields, relax.Tuple) else None
 
 
 class _Scope:
-    """The variables of one sequence, and where each is used for the last time.
+    """The variables of one sequence, with the binding of the last use of each.
 
-    Another name for a variable is the variable: later passes make it so.
+    Aliases count as their variable, because later passes replace them.
     """
 
     def __init__(self) -> None:
@@ -246,21 +245,20 @@ class _Scope:
         return self.roots.get(variable, variable)
 
     def add(self, variable: relax.Var, used: Iterable[relax.Var], is_name: bool) -> None:
-        """Note that a variable is bound to a value that uses others, or is another name of the
-        only one."""
+        """Record a variable whose value uses others, or that is an alias of the only one used."""
         used = list(map(self.root_of, used))
-        for each in used:
-            if each in self.last:
-                self.last[each] = variable
+        for source in used:
+            if source in self.last:
+                self.last[source] = variable
         if is_name:
             (self.roots[variable],) = used
         else:
             self.last[variable] = variable
 
     def last_uses(self, result: Iterable[relax.Var]) -> Iterator[tuple[relax.Var, relax.Var]]:
-        """Each variable that is not in the result, with the binding that uses it last."""
+        """Return each variable that is not in the result, with the binding of its last use."""
         kept = set(map(self.root_of, result))
-        return ((each, last) for each, last in self.last.items() if each not in kept)
+        return ((variable, last) for variable, last in self.last.items() if variable not in kept)
 
 
 _ALLOCATION = "relax.builtin.alloc_tensor"
@@ -283,8 +281,8 @@ def _variables_of(value: relax.Expr) -> list[relax.Var]:
 
 
 def call_of_operator(value: relax.Expr) -> tuple[str, list[relax.Expr]] | None:
-    """The name of the function of the module that a value calls, and what it passes to it; None if
-    the value is no such call. With `R.vm.call_tir_dyn`, sizes follow the tensors."""
+    """Return the name of the function of the module that a value calls, and the arguments; None
+    for other values. The trailing sizes of `R.vm.call_tir_dyn` are left out."""
     if not isinstance(value, Call):
         return None
     if isinstance(value.op, GlobalVar):
@@ -292,7 +290,7 @@ def call_of_operator(value: relax.Expr) -> tuple[str, list[relax.Expr]] | None:
     if getattr(value.op, "name", "") == "relax.vm.call_tir_dyn":
         callee, passed = value.args
         if isinstance(callee, GlobalVar) and isinstance(passed, relax.Tuple):
-            tensors = [each for each in passed.fields if not isinstance(each, relax.ShapeExpr)]
+            tensors = [field for field in passed.fields if not isinstance(field, relax.ShapeExpr)]
             return str(callee.name_hint), tensors
     return None
 
@@ -303,7 +301,7 @@ def _is_view(call: Call) -> bool:
 
 
 def _has_offset(view: Call) -> bool:
-    """Whether an `R.memory.view` may begin behind the start of its tensor."""
+    """Return whether an `R.memory.view` may begin behind the start of its tensor."""
     offset = view.args[3]
     is_none = isinstance(offset, relax.Tuple) and not len(offset.fields)
     return not is_none and int(getattr(offset, "value", -1)) != 0

@@ -1,4 +1,4 @@
-"""Which live buffers may share bytes, and how many."""
+"""Safe overlaps of buffers that are live together."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from usmp.objects.annotations import LIVE_THROUGHOUT_ATTR
 
 
 class SafeDistances(Protocol):
-    """The safe distances between memories, as `SafeOverlap` has them."""
+    """The interface of safe distances between memories; `SafeOverlap` implements it."""
 
     @property
     def groups(self) -> Mapping[Memory, set[object]]:
         """The outermost statements that access each memory."""
 
     def distance(self, dying: Memory, written: Memory) -> int:
-        """By how many bytes `written` must start below `dying` at least."""
+        """Return the fewest bytes by which `written` must start below `dying`."""
 
 
 def set_overlaps(
@@ -33,9 +33,9 @@ def set_overlaps(
     Parameters
     ----------
     buffers
-        each with its allocation, in program order.
+        each buffer with its allocation, in program order.
     distances
-        of the PrimFunc with which the program begins.
+        safe distances of the main PrimFunc.
     preserve_inputs
         whether inputs must be intact when the program ends.
     """
@@ -54,9 +54,9 @@ def set_overlaps(
     for index, buffer in enumerate(known):
         for after in [position[other] for other in buffer.info.conflicts]:
             if after > index:
-                found = _overlap(buffer, known[after], distances)
-                if found is not None:
-                    dying, written, distance = found
+                overlap = _overlap(buffer, known[after], distances)
+                if overlap is not None:
+                    dying, written, distance = overlap
                     overlaps[index if written is buffer else after][dying.info] = distance
     for buffer, inputs in zip(known, overlaps, strict=True):
         if inputs:
@@ -79,7 +79,7 @@ def _is_kept(info: BufferInfo, stmt: tirx.AllocBuffer) -> bool:
 
 
 class _Buffer(NamedTuple):
-    """A buffer, the memory that it is, and the outermost statements that access it."""
+    """A buffer, its memory, and the outermost statements that access it."""
 
     info: BufferInfo
     memory: Memory
@@ -89,19 +89,19 @@ class _Buffer(NamedTuple):
 
 
 def _overlap(
-    one: _Buffer, other: _Buffer, distances: SafeDistances
+    first: _Buffer, second: _Buffer, distances: SafeDistances
 ) -> tuple[_Buffer, _Buffer, int] | None:
-    """Return which of two buffers dies while the other is written over it, and the distance from
-    which on that is safe: of the two ways round, the one that saves more bytes; None if none saves
-    any."""
-    if one.statements.isdisjoint(other.statements):
+    """Return the dying and the written one of two buffers, and their safe distance in bytes.
+
+    Of both directions, the one that saves more bytes is returned; None if neither saves any."""
+    if first.statements.isdisjoint(second.statements):
         return None
     most_saved = 0
-    found: tuple[_Buffer, _Buffer, int] | None = None
-    for dying, written in ((one, other), (other, one)):
+    overlap: tuple[_Buffer, _Buffer, int] | None = None
+    for dying, written in ((first, second), (second, first)):
         if not dying.is_used_later and not written.has_content:
             distance = distances.distance(dying.memory, written.memory)
             saved = min(dying.info.size_bytes, written.info.size_bytes - distance)
             if saved > most_saved:
-                most_saved, found = saved, (dying, written, distance)
-    return found
+                most_saved, overlap = saved, (dying, written, distance)
+    return overlap

@@ -1,9 +1,9 @@
-"""What lies behind a state in its buffer: when it is in use, and who may use it otherwise.
+"""Tails of states: the bytes behind a state in its buffer, and their reuse by other buffers.
 
-A state may be the start of a larger buffer, of which the rest belongs to the run (see
-`STATE_BYTES_ATTR`): new rows are written behind the state, so that an operator finds both together.
-The state is kept throughout. The rest has content from the first statement that accesses it to the
-last one; before and after, other buffers may have these bytes.
+A state may be the start of a larger buffer (see `STATE_BYTES_ATTR`). A run writes new rows into the
+tail, so that an operator reads both as one tensor. The state is kept throughout. The tail is live
+from the first statement that accesses it to the last one; other buffers may use its bytes before
+and after.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from usmp.tir.nodes import nodes_of
 
 
 def kept_bytes(stmt: tirx.AllocBuffer) -> int:
-    """How many bytes of an allocation of a state are the state.
+    """Return the number of bytes of the state in its allocation, without the tail.
 
     Raises
     ------
     ValueError
-        more than there are, or less than one; or it is no state.
+        the number is less than one or more than the buffer has, or the allocation is not a state.
     """
     size = size_bytes(stmt.buffer)
     if STATE_BYTES_ATTR.is_on(stmt) and not STATE_TENSOR_ATTR.is_on(stmt):
@@ -48,26 +48,24 @@ def kept_bytes(stmt: tirx.AllocBuffer) -> int:
 
 
 def state_tails(facts: FunctionFacts) -> dict[tirx.AllocBuffer, PositionRange]:
-    """The positions at which what lies behind a state has content, for each allocation in which
-    something does.
+    """Return the live range of the tail of each state that has one.
 
-    It is what the statements of the PrimFunc access from the first that may reach beyond the state
-    up to the last; everything, where the buffer is not one of the PrimFunc's own, or its address is
-    kept.
+    It begins at the first statement of the PrimFunc that may access the tail and ends with the
+    last. It is the whole run if a callee allocates the buffer, or if its address escapes.
 
     Raises
     ------
     ValueError
-        a state that is not a part of its buffer.
+        a state is larger than its buffer.
     """
     liveness = facts.liveness
-    found: dict[tirx.AllocBuffer, PositionRange] = {}
+    tails: dict[tirx.AllocBuffer, PositionRange] = {}
     for stmt in liveness.allocations:
         if not STATE_BYTES_ATTR.is_on(stmt) or kept_bytes(stmt) == size_bytes(stmt.buffer):
             continue
         memory, kept = stmt.buffer, kept_bytes(stmt)
         if liveness.functions[stmt] != facts.name or memory in liveness.escaping:
-            found[stmt] = (0, liveness.length)
+            tails[stmt] = (0, liveness.length)
             continue
         ranges = [
             statement.ranges[memory]
@@ -75,25 +73,24 @@ def state_tails(facts: FunctionFacts) -> dict[tirx.AllocBuffer, PositionRange]:
             if memory in statement.ranges and _reaches(facts, statement.stmt, memory, kept)
         ]
         start = min((start for start, _ in ranges), default=0)
-        found[stmt] = (start, max((stop for _, stop in ranges), default=start + 1))
-    return found
+        tails[stmt] = (start, max((stop for _, stop in ranges), default=start + 1))
+    return tails
 
 
 def share_tails(
     buffers: Sequence[tuple[BufferInfo, tirx.AllocBuffer]],
     tails: Mapping[tirx.AllocBuffer, PositionRange],
 ) -> None:
-    """Let buffers lie behind a state while nothing else is there.
+    """Let buffers use the tail of a state while it is not live.
 
-    By the rule for safe overlaps, the buffer of the state starts below such a buffer by the bytes
-    of the state at least.
+    This is a safe overlap: the state starts below such a buffer by at least the bytes of the state.
 
     Parameters
     ----------
     buffers
-        those that are written, each with its allocation.
+        the workspace buffers, each with its allocation.
     tails
-        as of `state_tails`.
+        the result of `state_tails`.
     """
     for info, stmt in buffers:
         if stmt in tails:
@@ -108,7 +105,7 @@ def share_tails(
 
 
 def _reaches(facts: FunctionFacts, stmt: tirx.Stmt, memory: Memory, kept: int) -> bool:
-    """Whether a statement may access a memory beyond its first bytes."""
+    """Return whether a statement may access a memory beyond its first `kept` bytes."""
     return any(
         _mentions(facts, leaf, memory) and not _stays_within(facts, leaf, memory, kept)
         for leaf in _leaves(stmt)
@@ -116,7 +113,7 @@ def _reaches(facts: FunctionFacts, stmt: tirx.Stmt, memory: Memory, kept: int) -
 
 
 def _leaves(stmt: tirx.Stmt) -> Iterator[tirx.Stmt | tirx.Expr]:
-    """The statements in branches, with the conditions."""
+    """Yield the statements within branches, and the conditions."""
     for part in tirx.stmt_list(stmt):
         if isinstance(part, tirx.IfThenElse):
             yield part.condition
@@ -135,7 +132,7 @@ def _mentions(facts: FunctionFacts, leaf: tirx.Stmt | tirx.Expr, memory: Memory)
 def _stays_within(
     facts: FunctionFacts, leaf: tirx.Stmt | tirx.Expr, memory: Memory, kept: int
 ) -> bool:
-    """Whether a statement does nothing but call a PrimFunc that uses the first bytes only."""
+    """Return whether a statement only calls a PrimFunc that uses the first `kept` bytes."""
     if not (isinstance(leaf, tirx.Evaluate) and isinstance(leaf.value, Call)):
         return False
     call = facts.calls.resolve(leaf.value)

@@ -1,6 +1,6 @@
-"""From the analysis to an algorithm, and from its answer back to the statements.
+"""Conversion of an analysis into the input of an algorithm, and of the plan back to statements.
 
-RFC 0009, "Step 3" and "Step 5"; the names are TVM's.
+RFC 0009 of apache/tvm-rfcs, "Step 3" and "Step 5"; the names are TVM's.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from usmp.objects.annotations import CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR
 def create_array_buffer_info(
     buffer_info_stmts: Mapping[BufferInfo, tirx.AllocBuffer],
 ) -> list[BufferInfo]:
-    """The buffers that an algorithm has to place, in program order.
+    """Return the buffers that an algorithm has to place, in program order.
 
-    These are all buffers, but of constants with the same content, and of the allocations of one
-    state in several entries, only the first: it is stored once.
+    Constants with equal content, and allocations of one state in several entries, are stored once:
+    only the first is returned.
 
     Parameters
     ----------
     buffer_info_stmts
-        as in `BufferInfoAnalysis`.
+        the allocation of each buffer, as in `BufferInfoAnalysis`.
     """
     return list(dict.fromkeys(_stored_as(buffer_info_stmts).values()))
 
@@ -34,15 +34,16 @@ def assign_stmt_pool_allocations(
     buffer_info_stmts: Mapping[BufferInfo, tirx.AllocBuffer],
     buffer_pool_allocations: Mapping[BufferInfo, PoolAllocation],
 ) -> dict[tirx.AllocBuffer, PoolAllocation]:
-    """Pool and offset of each AllocBuffer; a constant that has none of its own has those of the
-    first constant with the same content.
+    """Return pool and offset of each AllocBuffer.
+
+    A buffer that the algorithm did not place has the place of the first with equal content.
 
     Parameters
     ----------
     buffer_info_stmts
-        as in `BufferInfoAnalysis`.
+        the allocation of each buffer, as in `BufferInfoAnalysis`.
     buffer_pool_allocations
-        what the algorithm returned.
+        the plan of the algorithm.
 
     Raises
     ------
@@ -62,7 +63,7 @@ def assign_stmt_pool_allocations(
 def identical_constants(
     buffer_info_stmts: Mapping[BufferInfo, tirx.AllocBuffer],
 ) -> dict[BufferInfo, list[BufferInfo]]:
-    """Each constant that is stored for others too, with these."""
+    """Return each constant that is stored for others too, with the others."""
     stored = stored_for_others(buffer_info_stmts)
     return {info: others for info, others in stored.items() if is_constant_info(info)}
 
@@ -70,8 +71,7 @@ def identical_constants(
 def stored_for_others(
     buffer_info_stmts: Mapping[BufferInfo, tirx.AllocBuffer],
 ) -> dict[BufferInfo, list[BufferInfo]]:
-    """Each constant that is stored for others too, and each state that several entries allocate,
-    with these."""
+    """Return each constant or state that is stored for other buffers too, with these buffers."""
     others: dict[BufferInfo, list[BufferInfo]] = {}
     for info, stored in _stored_as(buffer_info_stmts).items():
         if info != stored:
@@ -80,14 +80,14 @@ def stored_for_others(
 
 
 def is_constant_info(info: BufferInfo) -> bool:
-    """Whether the buffer is read-only."""
+    """Return whether a buffer is a constant: all of its candidate pools are constant pools."""
     return all(isinstance(pool, ConstantPoolInfo) for pool in info.pool_candidates)
 
 
 def _stored_as(
     buffer_info_stmts: Mapping[BufferInfo, tirx.AllocBuffer],
 ) -> dict[BufferInfo, BufferInfo]:
-    """For each buffer the one whose bytes it uses: for most, itself."""
+    """Return for each buffer the first buffer with equal content, often itself."""
     first: dict[Hashable, BufferInfo] = {}
     return {
         info: first.setdefault(_content(info, stmt), info)
@@ -96,7 +96,7 @@ def _stored_as(
 
 
 def _content(info: BufferInfo, stmt: tirx.AllocBuffer) -> Hashable:
-    """Equal for two constants that may be stored once, and for two allocations of one state."""
+    """Return a key that is equal for constants that can be stored once, and for one state."""
     state = STATE_TENSOR_ATTR.of(stmt)
     if state is not None:
         return "state", state
@@ -104,5 +104,6 @@ def _content(info: BufferInfo, stmt: tirx.AllocBuffer) -> Hashable:
     if data is None:
         return info
     pools = tuple(str(pool.pool_name) for pool in info.pool_candidates)
-    digest = sha256(data.numpy().tobytes()).digest()  # not the bytes: models have megabytes
+    # A digest, because the bytes of all constants as keys would double their memory.
+    digest = sha256(data.numpy().tobytes()).digest()
     return (str(data.dtype), info.size_bytes, digest, pools, info.alignment, info.fixed_offset)

@@ -1,4 +1,4 @@
-"""What a finished plan makes of each pool: its peak, the lower bound, what is live at the peak."""
+"""The use of each pool by a plan: its peak, the lower bound, and the buffers live at the peak."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ class PoolUsage:
     Parameters
     ----------
     pool_name
-        the pool.
+        name of the pool.
     peak_bytes
-        highest end address used.
+        highest end address in use.
     pressure_bytes
-        most bytes live at once among the buffers of this pool: without overlap of
-        live buffers no plan that puts the same buffers here has a smaller peak. With overlap the
-        peak may be smaller than this.
+        most bytes of the pool's buffers that are live at once. The peak is smaller only if live
+        buffers overlap.
     live_at_peak
-        the buffers live when the highest address is in use, in address order; their sizes
-        add up to more than the peak where they overlap.
+        the buffers that are live when the highest address is in use, in address order. If they
+        overlap, their sizes add up to more than the peak.
     """
 
     pool_name: str
@@ -35,7 +34,7 @@ class PoolUsage:
 
 
 def pool_usage(plan: MemoryPlan) -> list[PoolUsage]:
-    """The use of each pool of the plan, by name."""
+    """Return the use of each pool of the plan, in order of the names."""
     pools: dict[str, list[PlacedBuffer]] = {}
     for buffer in plan.buffers:
         pools.setdefault(str(buffer.pool_name), []).append(buffer)
@@ -51,8 +50,9 @@ def pool_usage(plan: MemoryPlan) -> list[PoolUsage]:
 
 
 def _live_at_peak(buffers: list[PlacedBuffer]) -> list[PlacedBuffer]:
-    """At the position where the highest address is in use, and most bytes are live, if there are
-    several such positions; so overlaps are seen there, if there are any."""
+    """Return the buffers that are live at a position where the highest address is in use.
+
+    Among several positions, take the one with the most live bytes, because it shows overlaps."""
     ends = [b.byte_offset + b.size_bytes for b in buffers]
     peak = max(ends)
     changes: dict[int, list[tuple[int, bool]]] = {}

@@ -1,4 +1,4 @@
-"""Which safe overlaps a plan makes use of, and for how many bytes."""
+"""The safe overlaps that a plan uses, and the bytes that buffers share."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from usmp.objects import BufferInfo, PlacedBuffer, PoolAllocation
 def used_overlaps(
     buffers: Sequence[BufferInfo], plan: Mapping[BufferInfo, PoolAllocation]
 ) -> dict[BufferInfo, dict[BufferInfo, int]]:
-    """For each buffer, those of which it takes bytes in this plan while both are live.
+    """Return for each buffer the buffers whose bytes it overwrites while both are live.
 
     Parameters
     ----------
     buffers
-        what is placed.
+        the buffers that are placed.
     plan
-        where, and soundly so.
+        the place of each buffer, in a sound plan.
 
     Returns
     -------
     dict[BufferInfo, dict[BufferInfo, int]]
-        For each buffer those that it overwrites, in the order of `buffers`, with the safe distance
-        in bytes."""
+        For each buffer the safe distance in bytes of each buffer that it overwrites, in the order
+        of `buffers`."""
     index = {buffer: number for number, buffer in enumerate(buffers)}
 
     def is_used(output: BufferInfo, dying: BufferInfo, distance: int) -> bool:
@@ -55,6 +55,6 @@ def _are_live_together(a: BufferInfo, b: BufferInfo) -> bool:
 
 
 def shared_bytes(a: PlacedBuffer, b: PlacedBuffer) -> int:
-    """How many bytes two buffers of one pool have in common."""
+    """Return the number of bytes that two buffers of one pool share."""
     end = min(a.byte_offset + a.size_bytes, b.byte_offset + b.size_bytes)
     return max(0, end - max(a.byte_offset, b.byte_offset))

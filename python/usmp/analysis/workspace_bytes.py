@@ -1,4 +1,4 @@
-"""How much memory one PrimFunc needs by itself, before any planning."""
+"""The bytes that one PrimFunc needs by itself, before planning."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from usmp.objects.annotations import CONSTANT_DATA_ATTR
 
 
 def calculate_workspace_bytes(func: tirx.PrimFunc, workspace_byte_alignment: int) -> int:
-    """The largest number of bytes that the allocations of `func` have in scope at once.
+    """Return the most bytes of the allocations of `func` that are in scope at once.
 
-    An allocation is in scope from its statement to the end of the body that holds it, whether it
-    is used or not. Each size is rounded up to the alignment. Functions that `func` calls do not
-    count, nor do constants, dynamic sizes and scopes other than global memory. As TVM's
-    `tir.analysis.calculate_workspace_bytes`.
+    An allocation is in scope from its statement to the end of the body around it, used or not.
+    Each size is rounded up to the alignment. Callees, constants, dynamic sizes, and scopes other
+    than global memory do not count. This is TVM's `tir.analysis.calculate_workspace_bytes`.
 
     Parameters
     ----------
     func
         a PrimFunc in flat TIR.
     workspace_byte_alignment
-        bytes, at least 1.
+        alignment of each allocation in bytes, at least 1.
 
     Raises
     ------
@@ -35,16 +34,16 @@ def calculate_workspace_bytes(func: tirx.PrimFunc, workspace_byte_alignment: int
 
 
 def calculate_constant_bytes(func: tirx.PrimFunc, constant_byte_alignment: int) -> int:
-    """The bytes of all constants of `func`, each rounded up to the alignment.
+    """Return the bytes of all constants of `func`, each rounded up to the alignment.
 
-    As TVM's `tir.analysis.calculate_constant_bytes`.
+    This is TVM's `tir.analysis.calculate_constant_bytes`.
 
     Parameters
     ----------
     func
         a PrimFunc in flat TIR.
     constant_byte_alignment
-        bytes, at least 1.
+        alignment of each constant in bytes, at least 1.
 
     Raises
     ------
@@ -56,7 +55,7 @@ def calculate_constant_bytes(func: tirx.PrimFunc, constant_byte_alignment: int) 
 
 @dataclass
 class _Scopes:
-    """A walk over nested bodies: what is in scope at the most, and all constants, in bytes."""
+    """A walk over nested bodies that adds up the bytes in scope and the bytes of constants."""
 
     alignment: int
     peak: int = 0
@@ -76,7 +75,7 @@ class _Scopes:
                 self.body(getattr(child, "body", None), in_scope)
 
     def _size(self, stmt: tirx.AllocBuffer) -> int:
-        """Bytes in the workspace."""
+        """Return the workspace bytes of an allocation; constants are added to `constants`."""
         if not is_plannable(stmt):
             return 0
         rounded = -(-size_bytes(stmt.buffer) // self.alignment) * self.alignment
@@ -86,9 +85,9 @@ class _Scopes:
         return rounded
 
 
-def _walked(func: tirx.PrimFunc, alignment: int, what: str) -> _Scopes:
+def _walked(func: tirx.PrimFunc, alignment: int, option: str) -> _Scopes:
     if alignment < 1:
-        raise ValueError(f"{what} must be at least 1 byte, but is {alignment}")
+        raise ValueError(f"{option} must be at least 1 byte, but is {alignment}")
     scopes = _Scopes(alignment)
     scopes.body(func.body, 0)
     return scopes

@@ -1,1 +1,1 @@
-"""Which memory a PrimFunc accesses: found once for each, and read by all other analyses."""
+"""Analyses of the memory accesses of PrimFuncs, computed once for each PrimFunc."""

@@ -1,4 +1,4 @@
-"""How memory is accessed, and how often, as far as the TIR shows."""
+"""Kinds and numbers of accesses to a memory."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from usmp.analysis.memory.addresses import is_op
 
 
 class Access(IntFlag):
-    """What is done to memory; flags add up."""
+    """The kinds of accesses to a memory, as flags."""
 
     NONE = 0
     READ = 1
     WRITE = 2
     UNKNOWN = 4
-    """Its address is given away: to a function outside of the module, to an operator, to memory."""
+    """The address escapes to a function outside of the module, to an operator, or to memory."""
 
     @property
     def may_write(self) -> bool:
@@ -37,13 +37,13 @@ class Movement(NamedTuple):
     Parameters
     ----------
     function
-        name of the PrimFunc that does it.
+        name of the PrimFunc that contains the access.
     access
-        `READ`, `WRITE`, or `UNKNOWN` for what a function outside of the module may do.
+        `READ`, `WRITE`, or `UNKNOWN` for any access by a function outside of the module.
     element_bytes
-        of one element.
+        bytes of one element.
     size_bytes
-        of all elements that it moves, a vector's; 0 stands for the whole memory.
+        bytes of all elements in the access (several in a vector); 0 means the whole memory.
     """
 
     function: str
@@ -54,25 +54,25 @@ class Movement(NamedTuple):
 
 @dataclass
 class MemoryUse:
-    """What is done to one memory.
+    """The accesses to one memory.
 
     Parameters
     ----------
     by_function
-        what each PrimFunc does to it, by the PrimFunc's name.
+        kinds of accesses by name of the PrimFunc.
     movements
-        how often it is loaded and stored.
+        number of loads and stores of each kind.
     """
 
     by_function: dict[str, Access] = field(default_factory=dict)
     movements: Counter[Movement] = field(default_factory=Counter)
 
     def add(self, function: str, access: Access) -> None:
-        """`function` accesses the memory."""
+        """Record an access by `function`."""
         self.by_function[function] = self.by_function.get(function, Access.NONE) | access
 
     def add_call(self, callee: MemoryUse, times: int = 1) -> None:
-        """The memory is passed to a PrimFunc, which uses it as `callee`, `times` times."""
+        """Record `times` calls of a PrimFunc whose accesses to the memory are `callee`."""
         for function, access in callee.by_function.items():
             self.add(function, access)
         for movement, count in callee.movements.items():
@@ -80,22 +80,22 @@ class MemoryUse:
 
     @classmethod
     def unknown(cls, function: str) -> MemoryUse:
-        """What `function` does is not known."""
+        """Return the use by a function with unknown accesses."""
         return cls({function: Access.UNKNOWN}, Counter([Movement(function, Access.UNKNOWN, 1, 0)]))
 
     @property
     def access(self) -> Access:
-        """By all functions together."""
+        """The kinds of accesses by all functions together."""
         return reduce(or_, self.by_function.values(), Access.NONE)
 
 
 _MASKS = {1: Access.READ, 2: Access.WRITE}
-"""The access masks of `tvm_access_ptr`; 3, for both, is often said where only one is meant."""
+"""The access masks of `tvm_access_ptr`; 3 (both) is unreliable, since callers use it as default."""
 
 
 def declared_access(call: Call) -> Access | None:
-    """What `tvm_access_ptr(type, data, offset, extent, mask)` says is done with the pointer; None
-    if `call` is another one."""
+    """Return the access that `tvm_access_ptr(type, data, offset, extent, mask)` declares; None for
+    other calls."""
     if not is_op(call, "tirx.tvm_access_ptr"):
         return None
     mask = call.args[4]
@@ -104,5 +104,5 @@ def declared_access(call: Call) -> Access | None:
 
 @cache
 def item_bytes(dtype: str) -> int:
-    """Bytes of one value of a type, which may be a vector."""
+    """Return the bytes of one value of a type, which may be a vector."""
     return int(tvm.DataType(dtype).itemsize)

@@ -1,4 +1,4 @@
-"""Which bytes does an access touch in each iteration of the loops around it?"""
+"""The bytes that an access touches in each iteration of the loops around it."""
 
 from __future__ import annotations
 
@@ -31,30 +31,31 @@ from usmp.analysis.memory.traced_access import TracedAccess
 from usmp.tir.identity import identity
 
 _MOST_KEPT = 1 << 14
-"""Iterations of one nest of which what is known is kept."""
+"""Most iterations of a nest for which `_Iterations` is cached."""
 
 
 def accessed_bytes(access: TracedAccess, bound: Bindings, common: int) -> tuple[Values, Values]:
-    """The first byte and the end of what an access touches in each iteration of the `common`
-    outermost loops around it, over all iterations of the others.
+    """Return first byte and end of an access in each iteration of the `common` outermost loops.
+
+    Each is the minimum or maximum over all iterations of the inner loops.
 
     Parameters
     ----------
     bound
-        variables of `Bind` and `Let`, with what they are bound to.
+        variables of `Bind` and `Let`, with their values.
     common
-        only loops of known bounds are among them.
+        number of outermost loops, all of which have known bounds.
 
     Returns
     -------
     tuple[Values, Values]
-        Arrays of `common` axes, which have one element where nothing changes. The first byte is
-        `UNBOUNDED`, and the end `-UNBOUNDED`, where the access does not happen.
+        Arrays of `common` axes, with one element along axes where nothing changes. The first byte
+        is `UNBOUNDED`, and the end `-UNBOUNDED`, where the access does not happen.
 
     Raises
     ------
     NotKnown
-        the bytes are not known, or are too many different ones.
+        the bytes are unknown, or have too many values.
     """
     loops = access.statement.loops
     if access.address.terms is None:
@@ -79,8 +80,8 @@ def _ends(
     bound: Bindings,
     common: int,
 ) -> tuple[Values, Values, Truth | None]:
-    """The least and the greatest address in each iteration of the `common` outermost loops, and
-    where the access happens."""
+    """Return the smallest and the largest address in each iteration of the `common` outermost
+    loops, and the iterations with an access."""
     try:
         return LoopNest.of(loops, bound).ends(terms, conditions, common)
     except NotLinear:
@@ -88,7 +89,7 @@ def _ends(
     try:
         offsets, happens = _Address(terms, conditions, loops, bound, common).values()
     except NotKnown:
-        # Without conditions it may happen more often, and fewer iterations need to be looked at.
+        # Ignore the conditions: this is conservative, and needs fewer iterations.
         offsets, happens = _Address(terms, (), loops, bound, common).values()
     inner = tuple(range(common, offsets.ndim))
     if happens is None:
@@ -99,13 +100,13 @@ def _ends(
 
 
 def greatest_difference(a: TracedAccess, b: TracedAccess, bound: Bindings) -> int:
-    """By how many bytes the address of `a` is at most above that of `b`, of one statement, in any
-    of its runs.
+    """Return the largest difference in bytes, address of `a` minus address of `b`, in any run of
+    their common statement.
 
     Raises
     ------
     NotKnown
-        the addresses are not known.
+        the addresses are unknown.
     """
     if a.address.terms is None or b.address.terms is None:
         raise NotKnown
@@ -119,7 +120,7 @@ def greatest_difference(a: TracedAccess, b: TracedAccess, bound: Bindings) -> in
 
 
 class _Address:
-    """The values of an address in those iterations that can be its first or last ones."""
+    """The values of an address in the iterations that can have its smallest or largest value."""
 
     def __init__(
         self,
@@ -142,7 +143,7 @@ class _Address:
         )
 
     def values(self) -> tuple[Values, Truth | None]:
-        """The sum of the terms, and where the access may happen."""
+        """Return the sum of the terms, and the iterations where the access may happen."""
         try:
             return self._values()
         except RecursionError:
@@ -162,12 +163,12 @@ class _Address:
         return offsets, happens
 
     def _kinds(self) -> tuple[_Kind, ...]:
-        """The iterations of each loop that are looked at."""
+        """Return the iterations to evaluate, by loop."""
         needed = self._needed()
         kinds = []
         for axis, loop in enumerate(self.loops):
             if axis not in needed or loop.trips is None:
-                # Whatever its value is, nothing depends on it.
+                # Any one iteration will do, because nothing depends on this loop.
                 kinds.append(_Kind.ONE)
             elif axis >= self.common and self._ends_tell(axis):
                 kinds.append(_Kind.ENDS)
@@ -176,7 +177,7 @@ class _Address:
         return tuple(kinds)
 
     def _needed(self) -> set[int]:
-        """The loops on which depends where the access is, or whether it happens."""
+        """Return the loops on which the address or the conditions of the access depend."""
         variables = set[tirx.Var]().union(*self.of_indices, *self.of_conditions)
         needed: set[int] = set()
         for axis in reversed(range(len(self.loops))):
@@ -185,20 +186,20 @@ class _Address:
                 needed.add(axis)
                 variables |= self.of_bounds[axis]
             elif loop.extent is not None:
-                # It may not run at all.
+                # The loop may have no iterations, so its extent decides whether the access happens.
                 variables |= self.bound.variables_of(loop.extent)
         return needed
 
     def _ends_tell(self, axis: int) -> bool:
-        """Whether the least and greatest addresses are those of the first and last iteration."""
+        """Return whether the first and last iteration of a loop have the extreme addresses."""
         variable = self.loops[axis].variable
         if variable is None:
             return False
         if any(variable in variables for variables in (*self.of_conditions, *self.of_bounds)):
             return False
-        found: dict[tirx.Var, Monotonicity] = {}
+        known: dict[tirx.Var, Monotonicity] = {}
         monotonicities = [
-            monotonicity_of(index, variable, self.bound, found) for index in self.indices
+            monotonicity_of(index, variable, self.bound, known) for index in self.indices
         ]
         changing = [
             monotonicity for monotonicity in monotonicities if monotonicity != Monotonicity.CONSTANT
@@ -207,16 +208,16 @@ class _Address:
 
 
 def _variables_of_bounds(loop: TracedLoop, bound: Bindings) -> set[tirx.Var]:
-    """The variables that say where a loop begins and how often it runs."""
+    """Return the variables in the first value and the extent of a loop."""
     bounds = [expr for expr in (loop.first, loop.extent) if expr is not None]
     return set[tirx.Var]().union(*(bound.variables_of(expr) for expr in bounds))
 
 
 class _Kind(Enum):
-    """Which iterations of a loop are looked at.
+    """The iterations of a loop that are evaluated.
 
-    `ONE` is enough where nothing depends on the loop, `ENDS` are the first and the last one, and of
-    an `UNKNOWN` loop there are none: its variable is not known.
+    `ONE` iteration is enough where nothing depends on the loop. `ENDS` are the first and the last
+    one. The variable of an `UNKNOWN` loop has no known value.
     """
 
     ONE = 0
@@ -226,21 +227,21 @@ class _Kind(Enum):
 
 
 class _Iterations:
-    """What is known in some iterations of a loop nest."""
+    """The evaluated iterations of a loop nest, with values of variables and truth of conditions."""
 
     def __init__(
         self, loops: tuple[TracedLoop, ...], bound: Bindings, kinds: tuple[_Kind, ...]
     ) -> None:
-        looked_at: dict[int, Values] = {}
+        evaluated: dict[int, Values] = {}
         for axis, (loop, kind) in enumerate(zip(loops, kinds, strict=True)):
             if kind == _Kind.ONE:
-                looked_at[axis] = np.zeros(1, np.int64)
+                evaluated[axis] = np.zeros(1, np.int64)
             elif kind != _Kind.UNKNOWN and loop.trips is not None:
                 ends = [0, loop.trips - 1]
-                looked_at[axis] = np.arange(loop.trips) if kind == _Kind.ALL else np.unique(ends)
-        self.count = prod(values.size for values in looked_at.values())
+                evaluated[axis] = np.arange(loop.trips) if kind == _Kind.ALL else np.unique(ends)
+        self.count = prod(values.size for values in evaluated.values())
         at_ends = [axis for axis, kind in enumerate(kinds) if kind == _Kind.ENDS]
-        self.definitions, self._exist = definitions_in(loops, bound, looked_at, at_ends)
+        self.definitions, self._exist = definitions_in(loops, bound, evaluated, at_ends)
         self._where: dict[tuple[tuple[int, bool], ...], tuple[Sequence[Condition], Truth | None]]
         self._where = {}
 
@@ -248,21 +249,21 @@ class _Iterations:
     def of(
         cls, loops: tuple[TracedLoop, ...], bound: Bindings, kinds: tuple[_Kind, ...]
     ) -> _Iterations:
-        """These iterations, kept if they are few: most accesses of a nest look at the same."""
+        """Return the evaluated iterations of a nest, cached if few: most accesses share them."""
         key = "iterations", loops, kinds
-        found: _Iterations = bound.found.get(key) or cls(loops, bound, kinds)
-        if found.count <= _MOST_KEPT:
-            bound.found[key] = found
-        return found
+        iterations: _Iterations = bound.found.get(key) or cls(loops, bound, kinds)
+        if iterations.count <= _MOST_KEPT:
+            bound.found[key] = iterations
+        return iterations
 
     def where(self, conditions: Sequence[Condition]) -> Truth | None:
-        """Where all of some conditions may hold in any lane; None stands for everywhere."""
+        """Return the iterations where all conditions may hold in some lane; None means all."""
         key = tuple((identity(condition), truth) for condition, truth in conditions)
         if key not in self._where:
             happens = self._exist
             for condition, truth in conditions:
                 may_hold = may_be(condition, truth, self.definitions)
                 happens = both(happens, None if may_hold is None else without_lanes(may_hold))
-            # The conditions are kept, so that no other ones get their identities.
+            # Keep the conditions alive, so that no other objects get their identities.
             self._where[key] = conditions, happens
         return self._where[key][1]

@@ -1,4 +1,4 @@
-"""What may a pointer point to, and what is accessed to compute it?"""
+"""The memories that a pointer may point to, and the accesses that compute it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Address:
     Parameters
     ----------
     bases
-        buffers and variables into whose memory it may point, in the order of the text.
+        buffers and variables whose memory the address may lie in, in program order.
     computed
-        loads and calls that are made to compute it; taking an address accesses nothing.
+        loads and calls that compute the address; taking an address accesses nothing.
     """
 
     bases: dict[tirx.Var, None] = field(default_factory=dict)
@@ -38,17 +38,19 @@ class Address:
 
 
 def address_of(expr: tirx.Expr) -> Address:
-    """Take `expr` apart. An integer may be an address too, since TIR can cast a pointer to one."""
+    """Return the bases of an expression, and the loads and calls that compute it. It may be an
+    integer, because TIR can cast a pointer to an integer."""
     address, passed = _address_and_arguments(expr)
     while passed:
-        found, arguments = _address_and_arguments(passed.pop())
-        address.bases.update(found.bases)
+        part, arguments = _address_and_arguments(passed.pop())
+        address.bases.update(part.bases)
         passed += arguments
     return address
 
 
 def _address_and_arguments(expr: tirx.Expr) -> tuple[Address, list[tirx.Expr]]:
-    """The same, without the arguments of calls: the result may point where these do."""
+    """Return the address of `expr` without the arguments of calls, and these arguments: the result
+    of a call may point to their memory."""
     if is_op(expr, "tirx.buffer_data"):
         expr = expr.args[0]
     if isinstance(expr, tirx.Var):
@@ -74,7 +76,7 @@ def _address_and_arguments(expr: tirx.Expr) -> tuple[Address, list[tirx.Expr]]:
         return tvm_ffi.WalkResult.SKIP
 
     def on_load(load: TensorLoad) -> tvm_ffi.WalkResult:
-        # Not a base: memory that holds an address got it by a store, and what is stored escapes.
+        # Not a base, because a loaded address was stored before, and stored addresses escape.
         address.computed.append(load)
         return tvm_ffi.WalkResult.SKIP
 
@@ -92,19 +94,19 @@ def _address_of_element(load: TensorLoad) -> Address:
 
 
 def _returns_a_number(call: Call) -> bool:
-    """A function that is called answers with a status or a value; addresses come as pointers."""
+    """Return whether a call returns no address; functions return addresses as pointers only."""
     if isinstance(call.ty, PointerType):
         return False
     return not isinstance(call.op, Op) or call.op.name.startswith(_FUNCTION_CALLS)
 
 
 def is_constant(expr: tirx.Expr) -> bool:
-    """A literal, which mentions no memory."""
+    """Return whether an expression is a literal, so that it mentions no memory."""
     return type(expr) in (tirx.IntImm, tirx.FloatImm)
 
 
 def is_op(expr: tirx.Expr | None, name: str) -> bool:
-    """Whether `expr` applies the operator `name`."""
+    """Return whether `expr` applies the operator `name`."""
     if expr is None or type(expr) is not Call:
         return False
     op = expr.op

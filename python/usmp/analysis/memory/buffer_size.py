@@ -1,4 +1,4 @@
-"""How many bytes a buffer takes."""
+"""Sizes of buffers in bytes."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from usmp.analysis.memory.access import item_bytes
 
 
 def has_static_size(buffer: tirx.Buffer) -> bool:
-    """Whether the size of the buffer is static, so that `size_bytes` has it."""
+    """Return whether the size of the buffer is static, as `size_bytes` requires."""
     layout = [*buffer.shape[:], *buffer.strides[:], buffer.elem_offset]
     static = all(part is None or isinstance(part, tirx.IntImm) for part in layout)
     return static and "vscale" not in str(buffer.dtype)
 
 
 def size_bytes(buffer: tirx.Buffer) -> int:
-    """Bytes that a buffer of static shape takes, with the gaps that its strides and its element
-    offset leave."""
+    """Return the bytes of a buffer of static shape, with the gaps of its strides and its offset."""
     extents, strides = [int(extent) for extent in buffer.shape[:]], buffer.strides[:]
     elements = prod(extents)
     if strides and elements:

@@ -1,4 +1,4 @@
-"""Which PrimFunc calls which?"""
+"""The call graph of the PrimFuncs of a module."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CallGraph:
     functions
         the PrimFuncs of the module, by the names of their GlobalVars.
     calls_in
-        as `possible_calls`.
+        returns the possible calls in a body, like `possible_calls`.
     """
 
     def __init__(
@@ -37,20 +37,20 @@ class CallGraph:
         self._resolved: dict[str, list[PrimFuncCall | None]] = {}
 
     def resolved(self, name: str) -> list[PrimFuncCall | None]:
-        """What each of the `possible_calls` in `name` calls."""
+        """Return the resolved callee of each of the `possible_calls` in `name`."""
         if name not in self._resolved:
             calls = self._calls_in(self.functions[name].body)
             self._resolved[name] = [self.calls.resolve_possible(call) for call in calls]
         return self._resolved[name]
 
     def callees(self, name: str) -> list[str]:
-        """The PrimFuncs that `name` calls, each once, in the order of the text."""
-        found = (call.callee for call in self.resolved(name) if call is not None)
-        return list(dict.fromkeys(found))
+        """Return the PrimFuncs that `name` calls, each once, in program order."""
+        names = (call.callee for call in self.resolved(name) if call is not None)
+        return list(dict.fromkeys(names))
 
     @cached_property
     def callers(self) -> dict[str, list[str]]:
-        """For each PrimFunc those that call it."""
+        """The callers of each PrimFunc."""
         callers: dict[str, list[str]] = {name: [] for name in self.functions}
         for name in self.functions:
             for callee in self.callees(name):
@@ -58,7 +58,7 @@ class CallGraph:
         return callers
 
     def callees_first(self, root: str) -> list[str]:
-        """`root` and all that it calls, to any depth, each after those that it calls.
+        """Return `root` and its callees at any depth, each after its own callees.
 
         Raises
         ------
@@ -73,7 +73,7 @@ class CallGraph:
             if name in order:
                 pending.pop()
             elif name in path:
-                # All that it calls is done.
+                # All of its callees are in the order now.
                 pending.pop()
                 del path[name]
                 order[name] = None

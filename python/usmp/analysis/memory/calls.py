@@ -1,4 +1,4 @@
-"""Which PrimFunc of the module does a call call, and with which arguments?"""
+"""Resolution of calls to PrimFuncs of the module."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class PrimFuncCall:
     callee
         name of the GlobalVar of the called PrimFunc.
     arguments
-        what it is called with; a call by name may pass a resource handle after them.
+        the arguments; a call by name may pass a resource handle after them.
     first_argument
-        where the arguments start in `call.args`; a call by name has the name first.
+        index of the first argument in `call.args`; a call by name has the name first.
     """
 
     callee: str
@@ -42,7 +42,7 @@ class PrimFuncCall:
 
 
 class CallResolver:
-    """The PrimFuncs of a module, by GlobalVar and by the name that C code knows them by.
+    """The PrimFuncs of a module, by GlobalVar and by global symbol.
 
     Parameters
     ----------
@@ -53,8 +53,7 @@ class CallResolver:
     def __init__(self, functions: Mapping[str, tirx.PrimFunc]) -> None:
         self.functions = dict(functions)
         self._resolved: dict[int, tuple[Call, PrimFuncCall | None]] = {}
-        """Calls by a GlobalVar or by name, since each is asked for several times; by identity, for
-        to compare expressions makes one."""
+        """A cache of resolved calls, by identity because comparing expressions is slow."""
         self._by_symbol = {name: name for name in self.functions}
         for name, func in self.functions.items():
             symbol = global_symbol(func)
@@ -62,18 +61,17 @@ class CallResolver:
                 self._by_symbol[symbol] = name
 
     def resolve(self, call: Call) -> PrimFuncCall | None:
-        """The called PrimFunc, or None if `call` is an operator or calls something else.
+        """Return the called PrimFunc, or None if `call` is an operator or an external call.
 
         A PrimFunc may have the name of a function outside of the module. A call by that name is a
-        call of the PrimFunc if the arguments are such as it takes, in number and in which of them
-        are pointers; but numbers alone go to a function of <math.h>, if there is one that takes so
-        many.
+        call of the PrimFunc if number and kinds (pointer or not) of the arguments match. But if all
+        arguments are numbers and a function of <math.h> takes that many, it is called instead.
         """
         if not _may_be_of_prim_func(call):
             return None
         key = identity(call)
         if key not in self._resolved:
-            # The call is kept, so that no other one gets its identity.
+            # Keep the call alive, so that no other object gets its identity.
             self._resolved[key] = call, self._resolve(call)
         return self._resolved[key][1]
 
@@ -90,23 +88,23 @@ class CallResolver:
         return PrimFuncCall(name, tuple(arguments), first_argument=1)
 
     def resolve_possible(self, possible: PossibleCall) -> PrimFuncCall | None:
-        """As `resolve`; most calls are of functions by whose name the module has no PrimFunc."""
+        """Return the called PrimFunc, like `resolve`, but skip names that no PrimFunc has."""
         return self.resolve(possible.call) if possible.name in self._by_symbol else None
 
     def passed(self, call: PrimFuncCall) -> list[tirx.Expr]:
-        """The arguments for the parameters of the called PrimFunc, without a resource handle."""
+        """Return the arguments for the parameters of the callee, without a resource handle."""
         return list(call.arguments[: len(self.functions[call.callee].params)])
 
 
 class PossibleCall(NamedTuple):
-    """A call that may be one of a PrimFunc.
+    """A call whose callee may be a PrimFunc.
 
     Parameters
     ----------
     call
         the call.
     name
-        of what it calls: that of a GlobalVar, or the one that C code knows; None if it has none.
+        GlobalVar name or global symbol of the callee; None if the callee is not a literal name.
     """
 
     call: Call
@@ -114,15 +112,15 @@ class PossibleCall(NamedTuple):
 
 
 def possible_calls(body: tirx.Stmt) -> list[PossibleCall]:
-    """The calls of a body that may be calls of PrimFuncs, in whatever module it is."""
-    found: list[PossibleCall] = []
+    """Return the calls in a body that may call PrimFuncs, for any module."""
+    calls: list[PossibleCall] = []
 
     def on_call(call: Call) -> None:
         if _may_be_of_prim_func(call):
-            found.append(PossibleCall(call, _name_of_called(call)))
+            calls.append(PossibleCall(call, _name_of_called(call)))
 
     tvm_ffi.structural_walk(body, (Call, on_call), order="pre")
-    return found
+    return calls
 
 
 def _name_of_called(call: Call) -> str | None:
@@ -138,7 +136,7 @@ def _may_be_of_prim_func(call: Call) -> bool:
 
 
 def prim_funcs(mod: IRModule) -> dict[str, tirx.PrimFunc]:
-    """The PrimFuncs of a module, by the names of their GlobalVars."""
+    """Return the PrimFuncs of a module, by the names of their GlobalVars."""
     return {
         str(variable.name_hint): func
         for variable, func in mod.functions.items()
@@ -147,7 +145,7 @@ def prim_funcs(mod: IRModule) -> dict[str, tirx.PrimFunc]:
 
 
 def _is_mathematical(name: str, arguments: Sequence[tirx.Expr]) -> bool:
-    """Whether a call is of <math.h>: TVM itself lowers T.exp(x) to a call by this name."""
+    """Return whether a function of <math.h> is called: TVM lowers T.exp(x) to such a call."""
     takes = NUMBERS_OF_MATH_FUNCTIONS.get(name)
     return takes == len(arguments) and not any(map(_is_pointer, arguments))
 

@@ -1,4 +1,4 @@
-"""In which iterations of a loop nest may conditions hold?"""
+"""The iterations of a loop nest in which conditions may hold."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class ConditionTruth:
     Parameters
     ----------
     conditions
-        the conditions, referenced so that no other ones get their identities.
+        the conditions, kept alive so that no other objects get their identities.
     axes
         the loops on which the result depends.
     happens
-        whether they may hold, by iteration of these loops; None stands for everywhere.
+        whether the conditions may hold, by iteration of the nest; None means always.
     by_axis
-        the same for each of these loops by itself; None if it depends on several together.
+        factors of `happens` for each loop alone; None if it is not a product of such factors.
     """
 
     conditions: Sequence[Condition] = ()
@@ -36,7 +36,7 @@ class ConditionTruth:
     def of(
         cls, conditions: Sequence[Condition], axes: frozenset[int], happens: Truth | None
     ) -> ConditionTruth:
-        """Split the truth of some conditions by loop, if it is a product of one truth a loop."""
+        """Factor the truth of conditions into one truth per loop, if that is possible."""
         if happens is None or happens.all():
             return cls(conditions)
         # A condition of unknown truth leaves extent 1 along the axes of its variables.
@@ -52,7 +52,7 @@ class ConditionTruth:
         return cls(conditions, axes, happens, by_axis if is_product else None)
 
     def inside(self, more: int) -> ConditionTruth:
-        """Return the truth inside of `more` further loops, on which it does not depend."""
+        """Return the truth inside of `more` further inner loops, which do not change it."""
         if self.happens is None:
             return self
         *shape, lanes = self.happens.shape

@@ -1,8 +1,7 @@
-"""Why must one memory start so many bytes below another one? From the trace, in RFC 0009's words.
+"""Explanations of safe distances (RFC 0009 of this repository), from the trace.
 
-A distance is decided by one pair of accesses: what is written by the first of them is still to be
-accessed by the second. Where a call decides, its callee has such a pair, down to the operator that
-accesses the bytes.
+One pair of accesses decides a distance: the first writes bytes that the second is still to access.
+Where a call decides, its callee has such a pair, down to the operator that accesses the bytes.
 """
 
 from __future__ import annotations
@@ -20,46 +19,46 @@ from usmp.analysis.memory.safe_distance import (
 from usmp.analysis.memory.traced_access import TracedAccess
 
 IN_ORDER = "order of accesses"
-"""One pass over the data: what is still to be accessed when so much is written."""
+"""One pass over the data: bytes are still to be accessed when others have been written."""
 LATER_STATEMENT = "later access"
-"""One statement writes the one memory, a later one accesses the other."""
+"""One statement writes one memory, and a later statement accesses the other memory."""
 UNORDERED_LOOP = "loop without order"
-"""A loop that is parallel, or whose iterations are not known, may run in any order."""
+"""A loop is parallel or has unknown iterations, so that it may run in any order."""
 MANY_ITERATIONS = "too many iterations"
-"""They were not followed one by one, or not the conditions of accesses: any may come first, and
-accesses may be taken to happen that do not."""
+"""Iterations or conditions of accesses were not evaluated one by one, so that any order and any
+access is assumed."""
 UNKNOWN_ADDRESS = "unknown address"
-"""An index is loaded, or no expression of loop variables: any byte may be accessed."""
+"""An index is not an expression of loop variables, so that any byte may be accessed."""
 KEPT_ADDRESS = "kept address"
-"""The address is passed to an unknown function or stored: any code may access it."""
+"""The address is passed to an unknown function or stored, so that any code may access it."""
 MANY_ACCESSES = "too many accesses"
-"""More pairs than are compared, or calls nested more deeply than are looked at."""
+"""There are more pairs of accesses, or more deeply nested calls, than are compared."""
 STATED = "stated by kernel"
-"""An external function states how far it may be overwritten, and nothing nearer."""
+"""An external function states the distance."""
 NOT_KNOWN = "not known"
-"""The analysis does not say."""
+"""The analysis gives no reason."""
 
 
 @dataclass(frozen=True)
 class DistanceReason:
-    """What decides a safe distance.
+    """The accesses that decide a safe distance.
 
     Parameters
     ----------
     kind
         one of the constants of this module.
     functions
-        names of the PrimFuncs that are called down to the accesses, outermost first; none if those
-        of the program itself decide.
+        names of the PrimFuncs that are called down to the accesses, outermost first; empty if
+        accesses of the program itself decide.
     written_end
-        bytes of the memory that is written, from its start, that may be written before the access;
-        None if they are not known.
+        end of the bytes of the written memory that may be written before the access; None if
+        unknown.
     first_accessed
-        the first byte of the other memory that is accessed then.
+        first byte of the other memory that is accessed afterwards; None if unknown.
     is_write
-        whether that access writes.
+        whether that access is a write.
     written_name, accessed_name
-        of the innermost function, what it calls the two.
+        names of both memories in the innermost function.
     """
 
     kind: str
@@ -72,14 +71,14 @@ class DistanceReason:
 
 
 def distance_reason(overlap: SafeOverlap, dying: Memory, written: Memory) -> DistanceReason:
-    """Why `written` must start by `overlap.distance(dying, written)` bytes below `dying`.
+    """Explain why `written` must start `overlap.distance(dying, written)` bytes below `dying`.
 
     Parameters
     ----------
     overlap
-        of the PrimFunc with both memories.
+        the distances of the PrimFunc with both memories.
     dying, written
-        as there.
+        the arguments of `overlap.distance`.
     """
     functions: list[str] = []
     starts: tuple[int | None, int | None] = (0, 0)
@@ -108,7 +107,7 @@ def distance_reason(overlap: SafeOverlap, dying: Memory, written: Memory) -> Dis
 
 
 def _is_decided_by_callee(decision: Decision) -> bool:
-    """Whether the order within one call decides, not that of two calls."""
+    """Return whether the order of accesses within one call decides, not the order of two calls."""
     write, access = decision.write, decision.access
     assert write is not None and access is not None
     return (
@@ -125,7 +124,7 @@ def _of_accesses(
     dying: Memory,
     written: Memory,
 ) -> DistanceReason:
-    """The reason that two accesses are, in the function at the end of the calls."""
+    """Return the reason for two accesses in the innermost function."""
     write, access, compared = decision.write, decision.access, decision.compared
     assert write is not None and access is not None
     end, first = compared.written_end, compared.first_accessed
@@ -149,19 +148,19 @@ def _kind(write: TracedAccess, access: TracedAccess, compared: PairDistance) -> 
         return LATER_STATEMENT
     if not all(loop.is_ordered for loop in shared):
         return UNORDERED_LOOP
-    # Before the start of a memory there is nothing: a guard was not followed.
+    # A negative byte shows that a guard was not evaluated, because no access precedes its memory.
     is_exact = compared.followed == len(shared) and (compared.first_accessed or 0) >= 0
     return IN_ORDER if is_exact else MANY_ITERATIONS
 
 
 def _moved(start: int | None, access: TracedAccess) -> int | None:
-    """Where what the callee is given begins in the memory; None if that is not constant."""
+    """Return the offset in the memory of an argument of a call; None if it is not constant."""
     offset = access.address.byte_offset
     return None if start is None or offset is None else start + offset
 
 
 def _position(byte: int | None, start: int | None) -> int | None:
-    """A byte of a memory; None if it is not known, or there is none."""
+    """Return the offset of a byte in a memory; None if it is unknown or unbounded."""
     if byte is None or start is None or abs(byte) >= UNBOUNDED // 2:
         return None
     return max(0, byte + start)

@@ -1,4 +1,4 @@
-"""What makes memory be accessed later than the text says, or by several iterations at once."""
+"""Operators and attributes with side effects on memory beyond the program order."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ KEEP_A_POINTER = (
     "tirx.dma_copy",
     "tirx.tvm_struct_set",
 )
-"""Operators after which memory is accessed through a pointer that they were given."""
+"""Operators that keep a pointer argument, so that its memory is accessed after the call."""
 
 CONCURRENT_ATTRIBUTES = ("thread_extent", "virtual_thread", "pragma_parallel_launch_point")
-"""Attributes of statements of which several instances run at once."""
+"""Attributes of statements with several instances that run at once."""
 
 ASYNCHRONOUS_ATTRIBUTES = ("async_scope", "async_commit_queue_scope")
-"""Attributes of statements that go on after the next one has begun."""
+"""Attributes of statements that may end after the next statement has begun."""
 
 
 _ONLY_COMPUTES = 1
-"""The greatest `CallEffectKind` of operators that only compute a value."""
+"""The largest `CallEffectKind` of operators without side effects."""
 
 
 def has_effect(call: Call) -> bool:
-    """Whether a call may do more than to compute a value."""
+    """Return whether a call may have a side effect."""
     kind = effect_kind(call.op.name) if type(call.op) is Op else None
     return kind is None or kind > _ONLY_COMPUTES
 
 
 @cache
 def effect_kind(operator: str) -> int | None:
-    """TVM's `CallEffectKind` of an operator; None where TVM does not say."""
+    """Return TVM's `CallEffectKind` of an operator; None where TVM has none."""
     kind = Op.get(operator).get_attr("TCallEffectKind")
     return None if kind is None else int(kind)

@@ -1,4 +1,4 @@
-"""The accesses of a PrimFunc to elements of its parameters, with the loops that they stand in."""
+"""The accesses of a PrimFunc to elements of its parameters, with the loops around them."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _THREADS = ("thread_extent", "virtual_thread")
 _UNROLLS = frozenset(
     {"pragma_auto_unroll_max_step", "pragma_unroll_explicit", "pragma_unroll_offset"}
 )
-"""Annotations that keep the order of statements."""
+"""Annotations that do not change the order of statements."""
 
 
 @dataclass(frozen=True, eq=False)
 class ElementLoop:
-    """A loop around accesses, or threads that run what stands in it.
+    """A loop, or a group of threads, around accesses.
 
     Parameters
     ----------
     variable, extent
-        of the loop, which begins at 0; None where it is another one.
+        variable and extent of a loop that begins at 0; None for other loops.
     """
 
     variable: tirx.Var | None = None
@@ -50,14 +50,14 @@ class ElementAccess:
     Parameters
     ----------
     order
-        of its statement in the text. Accesses of one order are those of one store, which loads all
-        before it writes.
+        position of the statement in program order. Accesses of equal order belong to one store,
+        which loads all elements before it writes.
     loops
-        around it, outermost first.
+        the loops around the access, outermost first.
     indices
-        by dimension of the buffer.
+        the indices, by dimension of the buffer.
     is_write
-        whether it is a store.
+        whether the access is a store.
     """
 
     order: int
@@ -68,16 +68,16 @@ class ElementAccess:
 
 @dataclass
 class ElementAccesses:
-    """What a PrimFunc does to its parameters.
+    """The accesses of a PrimFunc to its parameters.
 
     Parameters
     ----------
     by_buffer
-        the accesses to each buffer that is a parameter, in the order of the text.
+        the accesses to each buffer that is a parameter, in program order.
     pointed_to
-        parameters that something has a pointer to, so that there may be other accesses.
+        parameters with aliases, so that there may be other accesses.
     has_threads
-        whether several threads run statements that follow each other.
+        whether several threads run the statements of the body.
     is_serial
         whether all loops run one iteration after the other.
     is_reordered
@@ -85,8 +85,8 @@ class ElementAccesses:
     bound
         the variables that are bound in the body.
     read_again
-        parameters that the bounds of a loop are read from: some compilers do that in each
-        iteration.
+        parameters that the bounds of a loop load from, because some compilers load bounds anew in
+        each iteration.
     """
 
     by_buffer: dict[tirx.Var, list[ElementAccess]] = field(default_factory=dict)
@@ -99,17 +99,17 @@ class ElementAccesses:
 
 
 def element_accesses(func: tirx.PrimFunc) -> ElementAccesses:
-    """The accesses of a PrimFunc.
+    """Return the accesses of a PrimFunc to elements of its parameters.
 
     Parameters
     ----------
     func
-        loops without blocks; buffers may have several dimensions.
+        a PrimFunc without blocks; buffers may have several dimensions.
 
     Raises
     ------
     ValueError
-        it is not lowered.
+        the PrimFunc is not lowered.
     """
     fold = _Fold(func)
     for event in memory_events("element accesses", func.body):
@@ -137,7 +137,7 @@ class _Fold:
             self.loops.pop()
 
     def declare(self, stmt: tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind) -> None:
-        """What a view or pointer is made from has other accesses."""
+        """Record the buffers that a view or pointer aliases."""
         if isinstance(stmt, tirx.AllocBuffer):
             return
         if isinstance(stmt, tirx.Bind):
@@ -155,7 +155,7 @@ class _Fold:
             elif isinstance(part, Define):
                 self.found.bound.add(part.var)
             elif isinstance(part, Operate):
-                # It may write what stands there as a load.
+                # The operator may write an argument that looks like a load.
                 self.found.pointed_to.update(
                     load.source for load in nodes_of(part.call, TensorLoad)
                 )
@@ -199,5 +199,5 @@ class _Fold:
 
 
 def _is_loop(stmt: tirx.For | tirx.While | tirx.AttrStmt) -> bool:
-    """Whether the body runs several times, one after the other or in threads."""
+    """Return whether the body runs several times, one after the other or in threads."""
     return not isinstance(stmt, tirx.AttrStmt) or str(stmt.attr_key) in _THREADS

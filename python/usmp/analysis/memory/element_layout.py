@@ -1,4 +1,4 @@
-"""Where is an element in the memory of its buffer?"""
+"""The layout of a buffer: byte offsets of its elements."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from usmp.analysis.memory.memories import Term
 
 @dataclass(frozen=True)
 class ElementLayout:
-    """Where elements of a buffer are in its memory.
+    """The layout of a buffer in its memory.
 
     Parameters
     ----------
     units
-        bytes from one element to the next, by axis.
+        strides in bytes, by axis.
     offset
-        of the first element; None for none.
+        offset of the first element; None for zero.
     """
 
     units: tuple[int, ...]
     offset: Term | None
 
     def terms(self, indices: Sequence[tirx.Expr]) -> tuple[Term, ...] | None:
-        """Where an element is; None if that is not known."""
+        """Return the byte offset of an element, as terms; None if it is unknown."""
         if len(indices) != len(self.units):
             return None
         terms = tuple(map(Term, indices, self.units))
@@ -38,7 +38,7 @@ class ElementLayout:
 
 
 def element_layout(buffer: tirx.Var) -> ElementLayout | None:
-    """The layout of a buffer; None if it is not known."""
+    """Return the layout of a buffer; None if it is unknown."""
     dtype, extents, steps = str(buffer.dtype), buffer.shape[:], buffer.strides[:]
     size = item_bytes(dtype)
     shape = [int(extent) for extent in extents if isinstance(extent, tirx.IntImm)]
@@ -56,7 +56,7 @@ def element_layout(buffer: tirx.Var) -> ElementLayout | None:
 
 
 def _is_row_major(buffer: tirx.Var) -> bool:
-    """Whether elements of a buffer without strides lie as its shape says."""
+    """Return whether a buffer without strides is in row-major order."""
     if len(buffer.shape) <= 1:
         return True
     layout = buffer.ty.layout

@@ -1,7 +1,6 @@
-"""Traces of PrimFuncs that access memory alike, whatever they compute: what follows from one of
-them holds for all.
+"""Equality of the traces of PrimFuncs, so that equal traces share the results of analyses.
 
-Layers of one geometry have such traces, and segments that are made for several plans.
+Layers of one geometry have equal traces, and so do segments in several candidate plans.
 """
 
 from __future__ import annotations
@@ -24,24 +23,24 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True, eq=False)
 class EqualTraces:
-    """Traces that differ only in which objects their memories, variables and loops are."""
+    """Traces that are equal except for the identities of memories, variables and loops."""
 
     found: Found = field(default_factory=Found)
-    """What is known of them, by the numbers of memories and loops."""
+    """A cache of results of analyses, by the numbers of memories and loops."""
 
 
 @dataclass(frozen=True, eq=False)
 class NumberedTrace:
-    """The memories and loops of a trace, by numbers that equal traces have in common.
+    """The memories and loops of a trace, with numbers that are the same in equal traces.
 
     Parameters
     ----------
     equal
-        the traces that are equal to it.
+        the class of equal traces.
     memories
-        that are accessed.
+        numbers of the accessed memories.
     loops
-        around accesses.
+        numbers of the loops around accesses.
     """
 
     equal: EqualTraces
@@ -51,12 +50,12 @@ class NumberedTrace:
     def once(
         self, what: Hashable, memories: Sequence[Memory], find: Callable[[], _Answer]
     ) -> _Answer:
-        """Return what `find` returns; found once for all traces that are equal.
+        """Return the result of `find`, computed once for all equal traces.
 
         Parameters
         ----------
         what, memories
-            the question, and the memories that it is about.
+            the key of the result, and the memories that it depends on.
         """
         if not all(memory in self.memories for memory in memories):
             return find()
@@ -75,13 +74,13 @@ def numbered_trace(
     Parameters
     ----------
     params
-        of the PrimFunc.
+        parameters of the PrimFunc.
     trace
-        its accesses.
+        the accesses of the PrimFunc.
     called
-        the same for callees whose accesses are equal, and for the same memory in both.
+        returns a key of a callee and of a memory in it, equal for callees with equal traces.
     shared
-        has the traces that were numbered before.
+        a cache with the traces that were numbered before.
     """
     return _Numbering(params, trace, called).number(shared)
 
@@ -104,13 +103,13 @@ class _Numbering:
             self.memories.setdefault(memory, len(self.memories))
 
     def number(self, shared: Found) -> NumberedTrace:
-        """Return the numbers."""
+        """Return the numbered trace."""
         trace, memories = self.trace, self.memories
         bound = tuple(self._expr(expr) for pair in trace.bound.items() for expr in pair)
         accesses = tuple(
-            (memories[memory], tuple(map(self._access, found)))
-            for of in (trace.accesses, trace.passed)
-            for memory, found in of.items()
+            (memories[memory], tuple(map(self._access, traced)))
+            for by_memory in (trace.accesses, trace.passed)
+            for memory, traced in by_memory.items()
         )
         plain = (
             self.params,
@@ -133,7 +132,7 @@ class _Numbering:
     def _expr(self, expr: tirx.Expr | None) -> int | None:
         if expr is None:
             return None
-        # The expression is kept, so that no other one gets its identity.
+        # Keep the expression alive, so that no other object gets its identity.
         return self.exprs.setdefault(identity(expr), (expr, len(self.exprs)))[1]
 
     def _access(self, access: TracedAccess) -> Hashable:

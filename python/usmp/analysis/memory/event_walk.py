@@ -1,6 +1,6 @@
-"""The walk over the statements and expressions of a PrimFunc in flat TIR.
+"""The walk over a PrimFunc in flat TIR that yields its memory events.
 
-This file alone says what each kind of statement and expression of TIR does to memory.
+Only this file defines how each kind of statement and expression of TIR accesses memory.
 """
 
 from __future__ import annotations
@@ -54,24 +54,23 @@ def memory_events(
     resolve: Callable[[Call], PrimFuncCall | None] = lambda call: None,
     kernels: Mapping[str, StatedKernel] | None = None,
 ) -> Sequence[Event]:
-    """What a PrimFunc does, in the order of the text.
+    """Return the memory events of a PrimFunc, in program order.
 
     Parameters
     ----------
     name
-        of the PrimFunc, for messages.
+        name of the PrimFunc, for messages.
     body
-        its statements.
+        body of the PrimFunc.
     resolve
-        tells the PrimFunc of the module that a call calls; what it does not know are unknown
-        functions.
+        returns the PrimFunc of the module that is called; None for unknown functions.
     kernels
-        the functions outside of the module that state what they do, by symbol.
+        the functions outside of the module with stated accesses, by symbol.
 
     Raises
     ------
     ValueError
-        TIR that is not flat; a kernel that is called with less arguments than it states.
+        TIR that is not flat; a kernel that is called with fewer arguments than it states.
     """
     walk = _Walk(name, resolve, kernels or {})
     for stmt in tirx.stmt_list(body):
@@ -93,7 +92,7 @@ class _Walk:
         self.events: list[Event] = []
         self.conditions: tuple[Condition, ...] = ()
         self.loop_variables: set[int] = set()
-        """By identity: they point to nothing."""
+        """The identities of loop variables, which point to no memory."""
 
     def statement(self, stmt: tirx.Stmt) -> None:
         """Walk a statement."""
@@ -129,7 +128,7 @@ class _Walk:
             case tirx.AssertStmt():
                 self.evaluate(stmt.condition)
             case tirx.Break() | tirx.Continue():
-                # Events follow the text, not the jumps: what follows may run.
+                # Events follow program order, not jumps, because later statements may run as well.
                 pass
             case _:
                 raise ValueError(
@@ -138,11 +137,11 @@ class _Walk:
                 )
 
     def store(self, stmt: tirx.BufferStore) -> None:
-        """A value that may be an address is kept."""
-        found = self.evaluation([stmt.value, *stmt.indices])
-        self.keep(found, stmt.value)
-        found.store = Store(stmt.buffer, tuple(stmt.indices), stmt.value.ty)
-        self.events.append(found)
+        """Add the event of a store; a stored address is kept."""
+        event = self.evaluation([stmt.value, *stmt.indices])
+        self.keep(event, stmt.value)
+        event.store = Store(stmt.buffer, tuple(stmt.indices), stmt.value.ty)
+        self.events.append(event)
 
     def bind(self, stmt: tirx.Bind) -> None:
         if isinstance(stmt.var.ty, PointerType):
@@ -179,34 +178,34 @@ class _Walk:
         self.events.append(Leave(region))
 
     def evaluate(self, expr: tirx.Expr, is_kept: bool = False) -> None:
-        found = self.evaluation([expr])
+        event = self.evaluation([expr])
         if is_kept:
-            self.keep(found, expr)
-        self.events.append(found)
+            self.keep(event, expr)
+        self.events.append(event)
 
     def address(self, expr: tirx.Expr) -> None:
-        """Taking an address accesses nothing but what it is computed from."""
+        """Add the accesses that compute an address; taking an address accesses nothing else."""
         computed = address_of(expr).computed
         if computed:
             self.events.append(self.evaluation(computed))
 
-    def keep(self, found: Evaluation, value: tirx.Expr) -> None:
-        """What a value points to is accessed later."""
-        # Without these it has no pointer.
-        if any(isinstance(part, Pass | CallFunction | CallKernel) for part in found.parts):
+    def keep(self, event: Evaluation, value: tirx.Expr) -> None:
+        """Add the event that memory of a value may be accessed at any time from now on."""
+        # Only these parts can yield a pointer.
+        if any(isinstance(part, Pass | CallFunction | CallKernel) for part in event.parts):
             bases = tuple(address_of(value).bases)
             if bases:
-                found.parts.append(Keep(bases))
+                event.parts.append(Keep(bases))
 
     # ---- expressions
 
     def evaluation(self, exprs: Sequence[tirx.Expr]) -> Evaluation:
-        """What is done to evaluate expressions."""
-        found = Evaluation(tuple(exprs), self.conditions)
+        """Return the event of evaluating expressions."""
+        event = Evaluation(tuple(exprs), self.conditions)
         walked = [expr for expr in exprs if type(expr) is not tirx.IntImm]
         if walked:
-            self.expressions(walked, self.conditions, found.parts)
-        return found
+            self.expressions(walked, self.conditions, event.parts)
+        return event
 
     def expressions(
         self,
@@ -273,7 +272,7 @@ class _Walk:
     def operator(
         self, call: Call, callbacks: ExprCallbacks, parts: list[EvaluationPart]
     ) -> tvm_ffi.WalkResult:
-        """An operator of TIR, or a function of which nothing is known."""
+        """Add the parts of an operator of TIR, or of an unknown function."""
         if is_op(call, "tirx.address_of") and isinstance(call.args[0], TensorLoad):
             parts.append(Pass(call.args[0].source, Access.UNKNOWN))
             walk_expressions(call.args[0].indices, callbacks)

@@ -1,8 +1,8 @@
-"""What a PrimFunc does that matters to memory: one stream of events, in the order of the text.
+"""Memory events of a PrimFunc: one stream, in program order.
 
-Every analysis of memory is a fold over this stream (RFC 0032). An evaluation is one moment: C
-leaves open in which order it loads, calls and passes pointers, but a store comes last. What stands
-between `Enter` and `Leave` runs as often, and beside what else, as the statement says.
+Every analysis of memory is a fold over this stream (RFC 0032). The loads, calls and pointers of an
+evaluation have no order, because C leaves it open; only its store comes last. Events between
+`Enter` and `Leave` may repeat or run concurrently, as their `Region` says.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from usmp.analysis.memory.calls import PrimFuncCall
 from usmp.analysis.memory.stated_kernel import StatedKernel
 
 Condition: TypeAlias = tuple[tirx.Expr, bool]
-"""A guard, and whether it is true or false."""
+"""A guard, and the value that it must have."""
 
 
 class Load(NamedTuple):
-    """An element of a buffer is read.
+    """A load of an element of a buffer.
 
     Parameters
     ----------
     conditions
-        under which it happens.
+        the guards of the load.
     value
-        the type of what is read.
+        the type of the loaded value.
     """
 
     buffer: tirx.Var
@@ -39,7 +39,7 @@ class Load(NamedTuple):
 
 
 class Store(NamedTuple):
-    """An element of a buffer is written, after all else in the evaluation."""
+    """A store to an element of a buffer, after all other parts of the evaluation."""
 
     buffer: tirx.Var
     indices: tuple[tirx.Expr, ...]
@@ -47,42 +47,42 @@ class Store(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """A pointer is given to something that is not followed, which does `access` with it."""
+    """A pointer that is passed to an opaque callee, which accesses its memory by `access`."""
 
     pointer: tirx.Var
     access: Access
 
 
 class Keep(NamedTuple):
-    """What these variables point to may be accessed at any time from now on."""
+    """Pointers whose memory may be accessed at any time from now on."""
 
     pointers: tuple[tirx.Var, ...]
 
 
 class Define(NamedTuple):
-    """A variable of a `Bind` or `Let`."""
+    """The definition of a variable by a `Bind` or `Let`."""
 
     var: tirx.Var
     value: tirx.Expr
 
 
 class Operate(NamedTuple):
-    """An operator, or a function outside of the module, does more than to compute a value."""
+    """A side effect of an operator, or of a function outside of the module."""
 
     call: Call
 
 
 class CallFunction(NamedTuple):
-    """A PrimFunc of the module is called.
+    """A call of a PrimFunc of the module.
 
     Parameters
     ----------
     call
-        the PrimFunc, and its arguments.
+        the PrimFunc and its arguments.
     node
-        the expression.
+        the call expression.
     computed
-        what is read to compute the arguments.
+        the evaluation of the arguments.
     """
 
     call: PrimFuncCall
@@ -91,14 +91,14 @@ class CallFunction(NamedTuple):
 
 
 class CallKernel(NamedTuple):
-    """A function outside of the module is called that states what it does.
+    """A call of a function outside of the module with stated accesses.
 
     Parameters
     ----------
     computed
-        what is read to compute the arguments that it states.
+        the evaluation of the arguments with stated accesses.
     rest
-        what is done to compute the other ones.
+        the evaluation of the other arguments.
     """
 
     kernel: StatedKernel
@@ -109,18 +109,18 @@ class CallKernel(NamedTuple):
 
 @dataclass(eq=False)
 class Evaluation:
-    """Expressions are evaluated.
+    """An evaluation of expressions.
 
     Parameters
     ----------
     exprs
         the expressions.
     conditions
-        under which the statement runs.
+        the guards of the statement.
     parts
-        what is done to evaluate them.
+        the loads, calls and other effects of the evaluation.
     store
-        what is written then.
+        the store after the evaluation, if any.
     """
 
     exprs: tuple[tirx.Expr, ...]
@@ -130,7 +130,7 @@ class Evaluation:
 
     @property
     def is_call(self) -> bool:
-        """Whether it is one call of a PrimFunc or kernel and nothing else."""
+        """Whether the evaluation is only one call of a PrimFunc or kernel."""
         if len(self.parts) != 1 or len(self.exprs) != 1 or self.store is not None:
             return False
         (part,) = self.parts
@@ -141,19 +141,19 @@ EvaluationPart: TypeAlias = Load | Pass | Keep | Define | Operate | CallFunction
 
 
 class Outermost(NamedTuple):
-    """A statement begins that stands in no other one."""
+    """The start of a top-level statement."""
 
     stmt: tirx.Stmt
 
 
 class Declare(NamedTuple):
-    """A buffer or pointer has an address from here on, which has been computed."""
+    """The declaration of a buffer or pointer, after its address has been computed."""
 
     stmt: tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind
 
 
 class CallIntrinsic(NamedTuple):
-    """A tensor intrinsic is called; the statements of its body follow, which say what it does."""
+    """A call of a tensor intrinsic; events of the body that it replaces follow."""
 
     call: Call
     conditions: tuple[Condition, ...]
@@ -161,7 +161,7 @@ class CallIntrinsic(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """The body of a statement, which may run more than once, or beside something else.
+    """The body of a statement, which may run repeatedly or concurrently.
 
     Parameters
     ----------
@@ -182,20 +182,20 @@ class Region:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the body runs once, where it stands."""
+        """Whether the body runs once, in program order."""
         return not (self.repeats or self.concurrent or self.asynchronous)
 
 
 class Enter(NamedTuple):
-    """A region begins.
+    """The start of a region.
 
     Parameters
     ----------
     region
         the region.
     head
-        what is evaluated before each run of the body: the bounds of a `For`, which are evaluated
-        before the loop, too, and the condition of a `While`.
+        the evaluation before each run of the body: the condition of a `While`, or the bounds of a
+        `For`, which are evaluated before the loop, too.
     """
 
     region: Region
@@ -203,7 +203,7 @@ class Enter(NamedTuple):
 
 
 class Leave(NamedTuple):
-    """A region ends."""
+    """The end of a region."""
 
     region: Region
 

@@ -1,10 +1,9 @@
-"""What is known of PrimFuncs and the memory that they access: found once for all analyses.
+"""Cached facts about PrimFuncs and their memory accesses, for all analyses.
 
-A PrimFunc is known by its name, parameters, body and result, by what is known of those that it
-calls, and by what functions outside of the module state; its other attributes do not matter. So
-what is found for it in one module holds in all modules in which it calls the same PrimFuncs, and
-one that calls another PrimFunc of the same name than before is another one. Facts are kept as long
-as `shared_facts` lasts, and are never changed.
+The key of a PrimFunc consists of its name, parameters, body and result type, of the facts of its
+callees, and of the stated accesses of functions outside of the module. Other attributes do not
+matter. So facts hold in all modules where a PrimFunc has the same callees, and a changed callee
+leads to new facts. Facts are immutable, and are kept as long as `shared_facts` lasts.
 """
 
 from __future__ import annotations
@@ -40,20 +39,20 @@ _Found = TypeVar("_Found")
 
 
 class FunctionFacts:
-    """What is known of a PrimFunc, each fact from when it is first asked for.
+    """The facts of a PrimFunc, each computed on first use.
 
     Parameters
     ----------
     name
-        of its GlobalVar.
+        name of its GlobalVar.
     calls
-        knows which PrimFuncs it calls.
+        resolver of its calls.
     callees
-        the facts of those that it calls, by name.
+        the facts of its callees, by name.
     accessed
-        keeps the bytes of accesses.
+        a cache of the bytes of accesses.
     shared
-        what is found once for several PrimFuncs together.
+        a cache of results that several PrimFuncs share.
     """
 
     def __init__(
@@ -78,27 +77,27 @@ class FunctionFacts:
         self._found: dict[Hashable, Any] = {}
 
     def once(self, what: Hashable, find: Callable[[FunctionFacts], _Found]) -> _Found:
-        """What `find` returns for it; found once for the same question.
+        """Return the result of `find`, computed once for each key.
 
         Parameters
         ----------
         what
-            the question.
+            the key of the result.
         """
         if what not in self._found:
             with report_faults(f"to analyze operator {self.name}"):
                 self._found[what] = find(self)
-        found: _Found = self._found[what]
-        return found
+        result: _Found = self._found[what]
+        return result
 
     @property
     def liveness(self) -> FunctionLiveness:
-        """When its memory is in use.
+        """The liveness of its memories.
 
         Raises
         ------
         ValueError
-            TIR that is not flat; so do all the others.
+            TIR that is not flat, as for all other facts.
         """
         for facts in self._callees_first("_liveness"):
             callees = {name: callee.liveness for name, callee in facts.callees.items()}
@@ -111,7 +110,7 @@ class FunctionFacts:
 
     @property
     def overlap(self) -> SafeOverlap:
-        """Its accesses in their order, and the safe distances between its memories."""
+        """The trace of its accesses, and the safe distances between its memories."""
         for facts in self._callees_first("_overlap"):
             callees = {name: callee.overlap for name, callee in facts.callees.items()}
             reach = {name: callee.reach for name, callee in callees.items()}
@@ -127,7 +126,7 @@ class FunctionFacts:
         return self._overlap
 
     def _events(self) -> Sequence[Event]:
-        """What it does, for the folds over it: kept until both are made."""
+        """Return its memory events, kept until both folds over them are done."""
         if self._kept_events is None:
             self._kept_events = memory_events(
                 self.name, self.func.body, self.calls.resolve, self.kernels
@@ -140,7 +139,7 @@ class FunctionFacts:
 
     @property
     def effect(self) -> Effect:
-        """What it does beside reading and writing memory."""
+        """Its side effects besides reads and writes of memory."""
         for facts in self._callees_first("_effect"):
             facts._effect = effect_of(
                 facts.func.body, facts.calls, facts._effects_of_callees, facts._stated
@@ -149,26 +148,26 @@ class FunctionFacts:
         return self._effect
 
     def effect_of_main_statement(self, stmt: tirx.Stmt | Sequence[tirx.Stmt]) -> Effect:
-        """The same of one of its statements, or of several, if it is the main function."""
+        """Return the side effects of one or several statements of this main function."""
         return effect_of(stmt, self.calls, self._effects_of_callees, self._stated, is_main=True)
 
     @cached_property
     def kernels(self) -> dict[str, StatedKernel]:
-        """The functions outside of the module that it calls and that state what they do.
+        """Its callees outside of the module with stated accesses, by symbol.
 
         Raises
         ------
         ValueError
-            one of them is in the module.
+            a callee is in the module.
         """
-        found = kernels_of(self.func)
-        for symbol in found:
+        stated = kernels_of(self.func)
+        for symbol in stated:
             if symbol in self.calls.functions:
                 raise ValueError(
                     f'extern kernel "{symbol}", which {self.name} states, is a PrimFunc of the '
                     "module, whose body says what it does; state nothing of it"
                 )
-        return {symbol: StatedKernel(kernel) for symbol, kernel in found.items()}
+        return {symbol: StatedKernel(kernel) for symbol, kernel in stated.items()}
 
     @property
     def _stated(self) -> dict[str, ExternKernel]:
@@ -176,26 +175,25 @@ class FunctionFacts:
 
     @cached_property
     def points_to(self) -> PointsTo:
-        """Where its variables point to."""
+        """The memories that its variables point to."""
         return points_to(self.func)
 
     @cached_property
     def written(self) -> AbstractSet[tirx.Var]:
-        """The pointers and buffers through which it, or a PrimFunc that it calls, may write, and
-        all that these were made from. A view of something that is written through another view
-        need not be one of them."""
-        found = set(self.liveness.written)
-        pending = list(found)
+        """The pointers and buffers through which it or a callee may write, with their sources.
+
+        Another view of written memory need not be in the set."""
+        pointers = set(self.liveness.written)
+        pending = list(pointers)
         while pending:
-            new = set(self.points_to.sources.get(pending.pop(), ())) - found
-            found |= new
+            new = set(self.points_to.sources.get(pending.pop(), ())) - pointers
+            pointers |= new
             pending += new
-        return found
+        return pointers
 
     @property
     def written_parameters(self) -> set[int]:
-        """The indices of the pointers and buffers among its parameters through which it may
-        write."""
+        """The indices of the pointer and buffer parameters through which it may write."""
         return {
             index
             for index, param in enumerate(self.func.params)
@@ -204,7 +202,7 @@ class FunctionFacts:
         }
 
     def used_bytes(self, index: int) -> int | None:
-        """Of the memory of a parameter; see the function of this name."""
+        """Return the used bytes of a parameter's memory (see the function `used_bytes`)."""
         if index not in self._used_bytes:
             param = self.func.params[index]
             self._used_bytes[index] = used_bytes(param, self.points_to, self.liveness)
@@ -215,8 +213,7 @@ class FunctionFacts:
         return {name: callee.effect for name, callee in self.callees.items()}
 
     def _callees_first(self, fact: str) -> Iterator[FunctionFacts]:
-        """This PrimFunc and all that it calls, to any depth, which lack a fact: each after those
-        that it calls."""
+        """Yield the PrimFuncs without a fact, callees first: this one and callees at any depth."""
         pending = [self]
         while pending:
             facts = pending[-1]
@@ -230,7 +227,7 @@ class FunctionFacts:
 
 
 class FactStore:
-    """The facts of PrimFuncs of any modules."""
+    """A cache of the facts of PrimFuncs, for any number of modules."""
 
     def __init__(self) -> None:
         self._facts: dict[object, FunctionFacts] = {}
@@ -239,7 +236,7 @@ class FactStore:
         self._shared = Found()
 
     def possible_calls(self, body: tirx.Stmt) -> Sequence[PossibleCall]:
-        """As the function of this name."""
+        """Return the possible calls in a body (see the function `possible_calls`)."""
         if body not in self._calls:
             self._calls[body] = possible_calls(body)
         return self._calls[body]
@@ -247,16 +244,16 @@ class FactStore:
     def facts_of(
         self, name: str, graph: CallGraph, callees: Mapping[str, FunctionFacts]
     ) -> FunctionFacts:
-        """The facts of a PrimFunc of a module.
+        """Return the facts of a PrimFunc of a module.
 
         Parameters
         ----------
         name
-            of the PrimFunc.
+            name of the PrimFunc.
         graph
-            of the module.
+            call graph of the module.
         callees
-            the facts of those that it calls, by name.
+            the facts of its callees, by name.
         """
         func = graph.functions[name]
         called = tuple(None if c is None else callees[c.callee] for c in graph.resolved(name))
@@ -277,7 +274,7 @@ class ModuleFacts:
     functions
         the PrimFuncs, by the names of their GlobalVars.
     store
-        has the facts.
+        a cache of the facts.
     """
 
     def __init__(self, functions: Mapping[str, tirx.PrimFunc], store: FactStore) -> None:
@@ -286,7 +283,7 @@ class ModuleFacts:
         self._found: dict[str, FunctionFacts] = {}
 
     def of(self, name: str) -> FunctionFacts:
-        """The facts of a PrimFunc.
+        """Return the facts of a PrimFunc.
 
         Raises
         ------
@@ -306,9 +303,9 @@ _SHARED: ContextVar[FactStore | None] = ContextVar("shared_facts", default=None)
 
 @contextmanager
 def shared_facts() -> Iterator[None]:
-    """Within, all analyses share what they find; one that is within another one shares its facts.
+    """Let all analyses share facts within this context; nested contexts share the outermost facts.
 
-    PrimFuncs are kept as long as it lasts.
+    PrimFuncs are kept alive until the context ends.
     """
     if _SHARED.get() is not None:
         yield
@@ -321,17 +318,17 @@ def shared_facts() -> Iterator[None]:
 
 
 def module_facts(mod: IRModule) -> ModuleFacts:
-    """The facts of a module as it is now, shared as `shared_facts` says."""
+    """Return the facts of a module, shared within `shared_facts`."""
     return facts_of_functions(prim_funcs(mod))
 
 
 def facts_of_functions(functions: Mapping[str, tirx.PrimFunc]) -> ModuleFacts:
-    """The same of PrimFuncs by the names of their GlobalVars."""
+    """Return the facts of PrimFuncs, given by the names of their GlobalVars."""
     return ModuleFacts(functions, _SHARED.get() or FactStore())
 
 
 def analyze_liveness(main: str, mod: IRModule) -> FunctionLiveness:
-    """The liveness of `main` with everything that it calls in `mod`, to any depth.
+    """Return the liveness of `main` with its callees in `mod`, to any depth.
 
     Raises
     ------
@@ -342,14 +339,14 @@ def analyze_liveness(main: str, mod: IRModule) -> FunctionLiveness:
 
 
 def safe_overlap(func: tirx.PrimFunc, mod: IRModule | None = None) -> SafeOverlap:
-    """The safe distances between the memories of a PrimFunc.
+    """Return the safe distances between the memories of a PrimFunc.
 
     Parameters
     ----------
     func
-        flat TIR.
+        a PrimFunc in flat TIR.
     mod
-        the module with the PrimFuncs that it calls; without one, calls are unknown functions.
+        the module with `func` and its callees; without one, all callees are unknown functions.
 
     Raises
     ------

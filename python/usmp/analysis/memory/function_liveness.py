@@ -1,4 +1,4 @@
-"""What the liveness analysis knows of one PrimFunc."""
+"""The result of the liveness analysis of one PrimFunc."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ PositionRange = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class StatementLiveness:
-    """What one of the outermost statements of a PrimFunc does to the memories that this knows.
+    """The accesses of a top-level statement of a PrimFunc to the memories that the PrimFunc knows.
 
     Parameters
     ----------
     stmt
         the statement.
     start
-        the position at which it begins.
+        the position at which the statement begins.
     ranges
         the positions between first and last access of each memory.
     accesses
-        what is done to these memories.
+        the kinds of accesses to each memory.
     allocated
-        the memories that are allocated in it.
+        the memories that the statement allocates.
     allocations
-        the AllocBuffers in it and in the PrimFuncs that it calls; with their positions
-        those in the latter.
+        the AllocBuffers in the statement and in its callees; those in callees have their
+        positions.
     """
 
     stmt: tirx.Stmt
@@ -46,34 +46,35 @@ class StatementLiveness:
 
 @dataclass(frozen=True, eq=False)
 class FunctionLiveness:
-    """What one call of a PrimFunc does to memory, in positions relative to its start; not to be
-    changed, since it is found once for all callers.
+    """The accesses of one call of a PrimFunc, in positions relative to its start.
+
+    All callers share one object, so it must not be changed.
 
     Parameters
     ----------
     length
-        positions, at least 1.
+        number of positions, at least 1.
     parameters
-        index of a parameter that is accessed -> its first and last position.
+        live range of each accessed parameter, by index.
     parameter_use
-        what is done to each parameter, by index.
+        accesses to each parameter, by index.
     escaped_parameters
-        those whose address is kept.
+        indices of parameters whose address escapes.
     allocations
-        in program order; several ranges where the enclosing PrimFunc is called several
-        times.
+        live ranges of each allocation, in program order; several where the PrimFunc that contains
+        it is called several times.
     allocation_use
-        what is done to each allocation.
+        accesses to each allocation.
     functions
-        the name of the PrimFunc that an allocation stands in.
+        name of the PrimFunc that contains each allocation.
     unplannable
         allocations that several iterations may hold at the same time.
     escaping
-        the memories of this PrimFunc whose address is kept.
+        memories of this PrimFunc whose address escapes.
     statements
-        the outermost statements.
+        the top-level statements.
     passed
-        variables whose value is given to a PrimFunc, or to an unknown function.
+        variables that are passed to a PrimFunc or to an unknown function.
     written
         variables through which memory may be written.
     """
@@ -93,7 +94,7 @@ class FunctionLiveness:
 
 
 def merge_ranges(ranges: Iterable[PositionRange]) -> list[PositionRange]:
-    """Sorted, disjoint, non-adjacent ranges that cover the same positions."""
+    """Return sorted, disjoint, non-adjacent ranges that cover the same positions."""
     merged: list[PositionRange] = []
     for start, stop in sorted(ranges):
         if merged and start <= merged[-1][1]:

@@ -1,8 +1,7 @@
 """The values of integer expressions in all iterations of the loops around them, as arrays.
 
-All shapes are static, so an index is known in every iteration. An array has one axis for each loop,
-outermost first, and a last one for the lanes of vectors; an axis along which nothing changes has
-one element. What an expression loads from memory, or what overflows, is not known.
+An array has one axis for each loop, outermost first, and a last axis for the lanes of vectors. An
+axis along which the value is constant has one element. Loaded values and overflows are unknown.
 """
 
 from __future__ import annotations
@@ -30,45 +29,45 @@ Values = npt.NDArray[np.int64]
 Truth = npt.NDArray[np.bool_]
 
 MOST_VALUES = 1 << 20
-"""Of one expression; if it has more, it counts as not known."""
+"""Most values of one expression; an expression with more values is unknown."""
 
 _INT64 = np.iinfo(np.int64)
 
 
 class NotKnown(Exception):
-    """The value is not known from the TIR."""
+    """The value is unknown at compile time."""
 
 
 class Bindings(dict[tirx.Var, tirx.Expr]):
-    """Variables of `Bind` and `Let`, with what they are bound to."""
+    """Variables of `Bind` and `Let`, with their values."""
 
     def __init__(self) -> None:
         super().__init__()
         self._found: dict[int, tuple[tirx.Expr, frozenset[tirx.Var]]] = {}
         self.found = Found()
-        """What is known of expressions, after all variables are bound."""
+        """A cache of facts about expressions, used after all variables are bound."""
 
     def variables_of(self, expr: tirx.Expr) -> frozenset[tirx.Var]:
-        """As `variables_of`; found once for each expression, after all variables are bound."""
+        """Return `variables_of` an expression, cached; call it after all variables are bound."""
         key = identity(expr)
         if key not in self._found:
-            # The expression is kept, so that no other one gets its identity.
+            # Keep the expression alive, so that no other object gets its identity.
             self._found[key] = expr, frozenset(variables_of(expr, self))
         return self._found[key][1]
 
 
 @dataclass(frozen=True)
 class Definitions:
-    """What variables stand for.
+    """The values of variables in some iterations of a loop nest.
 
     Parameters
     ----------
     axes
         number of axes of all arrays.
     loops
-        by identity of the variables of loops, their values in the iterations that are looked at.
+        values of loop variables in these iterations, by identity of the variable.
     bound
-        variables of `Bind` and `Let`, with the expressions that they are bound to.
+        variables of `Bind` and `Let`, with their expressions.
     """
 
     axes: int
@@ -77,7 +76,7 @@ class Definitions:
     _known: dict[int, Values | None] = field(default_factory=dict)
 
     def of(self, var: tirx.Var) -> Values:
-        """The values of a variable; `NotKnown` if the TIR does not show them."""
+        """Return the values of a variable, or raise `NotKnown`."""
         key = identity(var)
         if key in self.loops:
             return self.loops[key]
@@ -93,7 +92,7 @@ class Definitions:
 
 
 def known_values(expr: tirx.Expr, definitions: Definitions) -> Values | None:
-    """The values of an integer expression; None if the TIR does not show them."""
+    """Return the values of an integer expression; None if they are unknown."""
     try:
         return _values(expr, definitions)
     except (NotKnown, RecursionError):
@@ -101,8 +100,8 @@ def known_values(expr: tirx.Expr, definitions: Definitions) -> Values | None:
 
 
 def may_be(condition: tirx.Expr, truth: bool, definitions: Definitions) -> Truth | None:
-    """In which iterations a condition may be true (or false, if `truth` is false); None stands for
-    all. What is not known may be either."""
+    """Return the iterations in which a condition may be true (or false, if `truth` is false); None
+    means all. An unknown condition may be either."""
     if isinstance(condition, tirx.Not):
         return may_be(condition.a, not truth, definitions)
     if isinstance(condition, tirx.And | tirx.Or):
@@ -120,26 +119,26 @@ def may_be(condition: tirx.Expr, truth: bool, definitions: Definitions) -> Truth
 
 
 def both(a: Truth | None, b: Truth | None) -> Truth | None:
-    """Where both are true; None stands for everywhere."""
+    """Return where both are true; None means everywhere."""
     if a is None or b is None:
         return b if a is None else a
-    # Of what is too large one part alone is true more often, which is safe.
+    # If the result is too large, return only `a`: it is true more often, which is conservative.
     return a & b if fits(a, b) else a
 
 
 def without_lanes(truth: Truth) -> Truth:
-    """Where it is true in any lane."""
+    """Return where `truth` is true in any lane."""
     return np.asarray(truth.any(axis=-1, keepdims=True))
 
 
 def _broadcast_size(*arrays: npt.NDArray[Any]) -> int:
-    """How many elements an operation on the arrays gives."""
+    """Return the number of elements of an elementwise operation on the arrays."""
     return prod(np.broadcast_shapes(*(array.shape for array in arrays)))
 
 
 def fits(*arrays: npt.NDArray[Any]) -> bool:
-    """Whether an operation on the arrays gives no more than `MOST_VALUES`."""
-    # Mostly there are few of them, however they are combined.
+    """Return whether an elementwise operation on the arrays has at most `MOST_VALUES` elements."""
+    # Try the product of sizes first, because it is cheap and nearly always small enough.
     most = prod(array.size for array in arrays)
     return most <= MOST_VALUES or _broadcast_size(*arrays) <= MOST_VALUES
 
@@ -150,15 +149,15 @@ def _check_size(*arrays: npt.NDArray[Any]) -> None:
 
 
 def variables_of(expr: tirx.Expr, bound: Mapping[tirx.Var, tirx.Expr]) -> set[tirx.Var]:
-    """The variables on which a value depends, also by way of what others are bound to."""
+    """Return the variables on which a value depends, directly or through bound variables."""
     if is_constant(expr):
         return set()
-    found: set[tirx.Var] = set()
+    variables: set[tirx.Var] = set()
     pending: list[tirx.Var] = []
 
     def on_variable(var: tirx.Var) -> tvm_ffi.WalkResult:
         pending.append(var)
-        # Shapes, which are in the types of buffers, may have others.
+        # The type of a buffer has a shape, which may contain further variables.
         is_number = isinstance(var.ty, PrimType)
         return tvm_ffi.WalkResult.SKIP if is_number else tvm_ffi.WalkResult.ADVANCE
 
@@ -166,11 +165,11 @@ def variables_of(expr: tirx.Expr, bound: Mapping[tirx.Var, tirx.Expr]) -> set[ti
     walk_expressions([expr], callbacks)
     while pending:
         var = pending.pop()
-        if var not in found:
-            found.add(var)
+        if var not in variables:
+            variables.add(var)
             if var in bound:
                 walk_expressions([bound[var]], callbacks)
-    return found
+    return variables
 
 
 def _values(expr: tirx.Expr, definitions: Definitions) -> Values:
@@ -181,9 +180,9 @@ def _values(expr: tirx.Expr, definitions: Definitions) -> Values:
 
 
 def _wrapped(values: Values, expr: tirx.Expr) -> Values:
-    """What a variable of the expression's type holds. Casts wrap; wide signed integers must not
-    overflow, and of narrow ones C calculates in int, so that no sum wraps there."""
-    # Any integer type holds a small number; only casts make other values of integers.
+    """Return the values as the type of the expression represents them. Casts wrap. Signed integers
+    must not overflow, and C computes narrow ones as int: a result out of range is unknown."""
+    # Skip the check for a small number, which every integer type represents.
     if values.size == 1 and 0 <= values.item() < 128 and type(expr) is not tirx.Cast:
         return values
     name = element_type(dtype_of(expr))
@@ -194,20 +193,20 @@ def _wrapped(values: Values, expr: tirx.Expr) -> Values:
     if name in ("int64", "bool") or not values.size:
         return values
     if name in ("int8", "int16", "uint8", "uint16", "uint32"):
-        held = values.astype(name).astype(np.int64)
+        wrapped = values.astype(name).astype(np.int64)
         if (
             not isinstance(expr, tirx.Cast)
             and name != "uint32"
-            and not np.array_equal(held, values)
+            and not np.array_equal(wrapped, values)
         ):
             raise NotKnown
-        return held
+        return wrapped
     raise NotKnown
 
 
 @cache
 def element_type(dtype: str) -> str:
-    """Of each lane of a vector."""
+    """Return the element type of a vector type."""
     return str(tvm.DataType(dtype).with_lanes(1))
 
 

@@ -1,4 +1,4 @@
-"""The iterations of loops, as the axes of arrays."""
+"""Iterations of loops, represented as axes of arrays."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class TracedLoop:
     Parameters
     ----------
     variable, first, extent
-        as in `For`; None where they are not known.
+        fields of the `For`; None where they are unknown.
     step
-        from one value of the variable to the next.
+        difference between consecutive values of the variable.
     trips
-        the most iterations that it has; None if that is not known.
+        largest number of iterations; None if unknown.
     is_ordered
-        one iteration follows the other, in the order of the variable.
+        whether iterations run one after the other, in the order of the variable.
     """
 
     variable: tirx.Var | None = None
@@ -47,7 +47,7 @@ class TracedLoop:
 def trace_loop(
     stmt: tirx.For, around: Sequence[TracedLoop], bound: Mapping[tirx.Var, tirx.Expr]
 ) -> TracedLoop:
-    """The loop of a `For` inside of the loops `around`; `bound` are the variables of `Bind`s."""
+    """Return the traced loop of a `For` inside of the loops `around`."""
     step = 1 if stmt.step is None else stmt.step
     if not isinstance(step, int | tirx.IntImm) or int(step) < 1:
         return TracedLoop()
@@ -65,8 +65,8 @@ def _greatest(
     around: Sequence[TracedLoop],
     bound: Mapping[tirx.Var, tirx.Expr],
 ) -> int | None:
-    """The greatest extent of a loop; None if that or where it begins is not known."""
-    # Of constants, as mostly, no iterations need to be looked at.
+    """Return the largest extent of a loop; None if the extent or the first value is unknown."""
+    # Constants, the common case, need no evaluation of outer loops.
     is_constant = isinstance(extent, tirx.IntImm) and isinstance(first, tirx.IntImm)
     loops = () if is_constant else around
     definitions, _ = definitions_in(loops, bound, _all_iterations(loops))
@@ -85,23 +85,23 @@ def definitions_in(
     iterations: Mapping[int, Values],
     ends: Collection[int] = (),
 ) -> tuple[Definitions, Truth | None]:
-    """What variables stand for in some iterations of `loops`.
+    """Return the values of variables in some iterations of `loops`.
 
     Parameters
     ----------
     loops
-        outermost first; the n-th has the n-th axis, and vectors have one after the last.
+        loops, outermost first; the n-th has the n-th axis, followed by an axis for vector lanes.
     iterations
-        of the n-th loop, counted from 0; the variable of a loop that is missing
-        is not known, nor one that two of the loops have.
+        numbers of iterations, counted from 0, by axis. A loop variable is unknown if its axis is
+        missing, or if two loops have it.
     ends
-        loops of which `iterations` are the first and the last one that there may be, and the last
-        one that there is takes its place.
+        axes whose `iterations` are the first and the last possible one. Where the extent is
+        smaller, the last existing iteration replaces the last possible one.
 
     Returns
     -------
     tuple[Definitions, Truth | None]
-        The definitions, and where the iterations exist (None stands for everywhere).
+        The definitions, and where the iterations exist (None means everywhere).
     """
     axes = len(loops) + 1
     values: dict[int, Values] = {}

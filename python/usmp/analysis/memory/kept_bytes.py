@@ -1,4 +1,4 @@
-"""The bytes of accesses that were found before."""
+"""A cache of the bytes that accesses touch."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from usmp.analysis.memory.index_values import Bindings, NotKnown, Values
 from usmp.analysis.memory.traced_access import TracedAccess
 
 AccessedBytes = tuple[Values, Values] | None
-"""As `accessed_bytes`; None if they are not known."""
+"""A result of `accessed_bytes`; None if the bytes are unknown."""
 
 _MOST_OF_ONE = 1 << 12
-"""Values of an access that are kept."""
+"""Most values of one access in the cache."""
 
 _MOST_OF_ALL = 1 << 21
-"""Values that are kept, in two arrays of 8 bytes each."""
+"""Most values in the cache, in two arrays of 8 bytes each."""
 
 
 class KeptBytes:
-    """What accesses touch, found once, and kept for as many of them as the limit allows."""
+    """A bounded cache of `accessed_bytes`, which drops the oldest entries first."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[TracedAccess, int], AccessedBytes] = {}
         self._values = 0
 
     def of(self, access: TracedAccess, bound: Bindings, common: int) -> AccessedBytes:
-        """As `accessed_bytes`, which has the parameters."""
+        """Return `accessed_bytes` of these arguments, from the cache if possible."""
         key = access, common
         if key in self._found:
             return self._found[key]
         try:
-            found = accessed_bytes(access, bound, common)
+            touched = accessed_bytes(access, bound, common)
         except NotKnown:
-            found = None
-        if values_of(found) <= _MOST_OF_ONE:
-            self._found[key] = found
-            self._values += values_of(found)
+            touched = None
+        if values_of(touched) <= _MOST_OF_ONE:
+            self._found[key] = touched
+            self._values += values_of(touched)
             while self._values > _MOST_OF_ALL:
                 self._values -= values_of(self._found.pop(next(iter(self._found))))
-        return found
+        return touched
 
 
 def values_of(found: AccessedBytes) -> int:
-    """Values of each of the two arrays; at least 1."""
+    """Return the number of values of each of the two arrays; at least 1."""
     return 1 if found is None else max(found[0].size, 1)

@@ -1,9 +1,9 @@
-"""Addresses as sums of loop variables, by which their first and last bytes follow at once.
+"""Addresses as linear sums of loop variables, with their first and last bytes in closed form.
 
-Most indices are linear: the least and the greatest address are those at the ends of the loops, and
-no iteration needs to be looked at. What is not linear, such as a quotient, is one value of the sum,
-evaluated in all iterations of the loops that it depends on; and so are conditions, and the extents
-of loops that are no constants. They are found once for all accesses in the same loops.
+Most indices are linear: the ends of the loops give the smallest and the largest address, without an
+evaluation of all iterations. A nonlinear part, such as a quotient, is one term of the sum. Such
+terms, conditions, and extents that are not constant are evaluated in all iterations of the loops
+that they depend on, once for all accesses in the same loops.
 """
 
 from __future__ import annotations
@@ -44,27 +44,27 @@ from usmp.tir.identity import identity
 _EVERYWHERE = ConditionTruth()
 
 _MOST_KEPT = 1 << 12
-"""Iterations of some loops in which the values of all variables are kept."""
+"""Most iterations for which the values of all variables are cached."""
 
 _MOST_TRUTHS = 1 << 14
-"""Iterations in which it is kept whether conditions hold: a byte each."""
+"""Most iterations for which the truth of conditions is cached, at one byte each."""
 
 _MOST_PARTS = 1 << 14
-"""Values of one part of a sum."""
+"""Most values of one nonlinear term."""
 
 _MOST_ENDS = 1 << 6
-"""Ends of one access that are kept for others that differ by a constant."""
+"""Most ends of one access that are cached for accesses that differ by a constant."""
 
 
 class LoopNest:
-    """Expressions in the same loops, all of which begin at constants.
+    """A loop nest with constant first values, and the values of expressions in it.
 
     Parameters
     ----------
     loops
-        outermost first.
+        loops, outermost first.
     bound
-        variables of `Bind` and `Let`, with what they are bound to.
+        variables of `Bind` and `Let`, with their values.
     """
 
     def __init__(self, loops: tuple[TracedLoop, ...], bound: Bindings) -> None:
@@ -72,7 +72,7 @@ class LoopNest:
         self.bound = bound
         named = [(axis, loop) for axis, loop in enumerate(loops) if loop.variable is not None]
         self.axes = {identity(loop.variable): axis for axis, loop in named}
-        """By identity of the variable of a loop."""
+        """The axis of each loop, by identity of its variable."""
         self._are_named_once = len(self.axes) == len(named)
         self._definitions: dict[frozenset[int], Definitions] = {}
         self._parts: dict[int, tuple[tirx.Expr, Values | None]] = {}
@@ -84,70 +84,70 @@ class LoopNest:
 
     @classmethod
     def of(cls, loops: tuple[TracedLoop, ...], bound: Bindings) -> LoopNest:
-        """The nest of some loops, with what is known of it."""
+        """Return the cached nest of some loops."""
         return bound.found.once(loops, lambda: cls(loops, bound))
 
     def ends(
         self, terms: Sequence[Term], conditions: Sequence[Condition], common: int
     ) -> tuple[Values, Values, Truth | None]:
-        """The least and the greatest sum of some terms in each iteration of the outermost loops,
-        over all iterations of the others, and where it happens.
+        """Return the smallest and the largest address in each iteration of the outermost loops,
+        over all iterations of the inner loops.
 
         Parameters
         ----------
         terms
-            of an address; kept, so that it is the same object whenever it is asked for.
+            terms of an address, the same object in all calls for one access (a cache key).
         common
-            as in `accessed_bytes`.
+            number of outermost loops.
 
         Returns
         -------
         tuple[Values, Values, Truth | None]
-            Arrays of `common` axes, which have one element where nothing changes. Where it does not
-            happen, the sums may be anything.
+            Both addresses, and where the access happens: arrays of `common` axes, with one element
+            along axes where nothing changes. Without an access, the addresses may be anything.
 
         Raises
         ------
         NotKnown
-            the sums are more than `MOST_VALUES`.
+            the addresses have more than `MOST_VALUES` values.
         NotLinear
-            it takes other rules.
+            the address must be evaluated iteration by iteration.
         """
         if self._extents is None:
             raise NotLinear
         if id(terms) not in self._sums:
             self._sums[id(terms)] = terms, self._reader.of(terms)
-        found = self._sums[id(terms)][1]
-        if found is None:
+        total = self._sums[id(terms)][1]
+        if total is None:
             raise NotLinear
         try:
             where = self._where(conditions)
         except RecursionError:
             raise NotLinear from None
-        # Accesses in statements that are written out differ by constants.
-        nonlinear = ((key, factor) for key, (_, factor) in found.nonlinear.items())
-        what = id(where), common, found.lanes, *found.factors.items(), None, *nonlinear
-        if what in self._found:
-            least, greatest, happens = self._found[what][1]
+        # Cache without the constant, because accesses of unrolled statements differ only by it.
+        nonlinear = ((key, factor) for key, (_, factor) in total.nonlinear.items())
+        cache_key = id(where), common, total.lanes, *total.factors.items(), None, *nonlinear
+        if cache_key in self._found:
+            least, greatest, happens = self._found[cache_key][1]
         else:
-            least, greatest, happens = self._ends_of(found._replace(constant=0), where, common)
+            least, greatest, happens = self._ends_of(total._replace(constant=0), where, common)
             is_kept = where.happens is None or where.happens.size <= _MOST_TRUTHS
             if is_kept and least.size <= _MOST_ENDS:
-                # The conditions are kept, as the terms are in `_sums`, so that no others get their
-                # identities.
-                self._found[what] = where, (least, greatest, happens)
-        return least + found.constant, greatest + found.constant, happens
+                # Keep the conditions alive, like the terms in `_sums`, so that no other objects
+                # get their identities.
+                self._found[cache_key] = where, (least, greatest, happens)
+        return least + total.constant, greatest + total.constant, happens
 
     def _ends_of(
-        self, found: Sum, where: ConditionTruth, common: int
+        self, total: Sum, where: ConditionTruth, common: int
     ) -> tuple[Values, Values, Truth | None]:
-        """As `ends`, of a sum and where it happens."""
+        """Return `ends` of a sum under conditions."""
         assert self._extents is not None
-        is_by_axis = self._extents.keys().isdisjoint(found.factors)
-        is_by_axis &= all(len(term.axes) == 1 for term, _ in found.nonlinear.values())
+        is_by_axis = self._extents.keys().isdisjoint(total.factors)
+        is_by_axis &= all(len(term.axes) == 1 for term, _ in total.nonlinear.values())
         if is_by_axis and where.by_axis is not None:
-            return self._ends_by_axis(found, where.by_axis, common)
-        least, greatest = self._ends(found, where.axes, common)
+            return self._ends_by_axis(total, where.by_axis, common)
+        least, greatest = self._ends(total, where.axes, common)
         inner = tuple(range(common, least.ndim))
         if where.happens is None:
             return least.min(axis=inner), greatest.max(axis=inner), None
@@ -156,66 +156,66 @@ class LoopNest:
         return least, greatest, np.asarray(where.happens.any(axis=inner))
 
     def greatest(self, terms: Sequence[Term]) -> int:
-        """The greatest sum of some terms.
+        """Return the largest sum of some terms.
 
         Raises
         ------
         NotLinear
-            it takes other rules.
+            the sum must be evaluated iteration by iteration.
         """
-        found = None if self._extents is None else self._reader.of(terms)
-        if found is None:
+        total = None if self._extents is None else self._reader.of(terms)
+        if total is None:
             raise NotLinear
-        return int(self._ends(found, frozenset(), 0)[1].max())
+        return int(self._ends(total, frozenset(), 0)[1].max())
 
-    def _ends(self, found: Sum, guards: frozenset[int], common: int) -> tuple[Values, Values]:
+    def _ends(self, total: Sum, guards: frozenset[int], common: int) -> tuple[Values, Values]:
         assert self._extents is not None
-        extents = {axis: e for axis, e in self._extents.items() if found.factors.get(axis)}
+        extents = {axis: e for axis, e in self._extents.items() if total.factors.get(axis)}
         seen = guards.union(
-            *(term.axes for term, _ in found.nonlinear.values()),
+            *(term.axes for term, _ in total.nonlinear.values()),
             *(extent.axes for extent in extents.values()),
         )
-        shown = {axis for axis, n in found.factors.items() if n and (axis < common or axis in seen)}
+        shown = {axis for axis, n in total.factors.items() if n and (axis < common or axis in seen)}
         count = prod(self._trips(axis) for axis in seen | shown)
         if count > MOST_VALUES or not shown.isdisjoint(extents):
             raise NotLinear
-        least = greatest = found.constant
+        least = greatest = total.constant
         offsets = np.zeros((1,) * (len(self.loops) + 1), np.int64)
-        for axis, factor in found.factors.items():
+        for axis, factor in total.factors.items():
             if axis in shown:
                 offsets = offsets + self._along(axis) * factor
             elif axis not in extents:
-                last = factor * (self._values_of(axis, found) - 1)
+                last = factor * (self._values_of(axis, total) - 1)
                 least, greatest = least + min(last, 0), greatest + max(last, 0)
-        for term, factor in found.nonlinear.values():
+        for term, factor in total.nonlinear.values():
             offsets = offsets + term.values * factor
         lowest, highest = offsets + least, offsets + greatest
         for axis, extent in extents.items():
-            # The iterations before the last one; where there is none, nothing happens.
+            # Without any iteration the value does not matter, because there is no access.
             before = np.maximum(extent.values - 1, 0) // self.loops[axis].step
-            added = before * found.factors[axis]
+            added = before * total.factors[axis]
             lowest, highest = lowest + np.minimum(added, 0), highest + np.maximum(added, 0)
         return lowest, highest
 
     def _ends_by_axis(
-        self, found: Sum, holds: dict[int, Truth], common: int
+        self, total: Sum, holds: dict[int, Truth], common: int
     ) -> tuple[Values, Values, Truth | None]:
-        """The same, where each loop adds something of its own."""
-        least = greatest = np.full((1,) * common, found.constant, np.int64)
+        """Return `ends` of a sum where each term and each condition depends on one loop."""
+        least = greatest = np.full((1,) * common, total.constant, np.int64)
         nonlinear: dict[int, list[tuple[NonlinearTerm, int]]] = {}
-        for term, factor in found.nonlinear.values():
+        for term, factor in total.nonlinear.values():
             (axis,) = term.axes
             nonlinear.setdefault(axis, []).append((term, factor))
-        changing = {axis for axis, factor in found.factors.items() if factor}.union(nonlinear)
+        changing = {axis for axis, factor in total.factors.items() if factor}.union(nonlinear)
         if prod(self._trips(axis) for axis in changing if axis < common) > MOST_VALUES:
-            # Each iteration has an address of its own: other rules would find as many.
+            # Not `NotLinear`, because an evaluation by iteration has as many values.
             raise NotKnown
         happens: Truth | None = None
         sum_of_least = sum_of_greatest = 0
-        for axis in {**found.factors, **nonlinear, **holds}:
-            factor, truth = found.factors.get(axis, 0), holds.get(axis)
+        for axis in {**total.factors, **nonlinear, **holds}:
+            factor, truth = total.factors.get(axis, 0), holds.get(axis)
             if axis >= common and truth is None and axis not in nonlinear:
-                last = factor * (self._values_of(axis, found) - 1)
+                last = factor * (self._values_of(axis, total) - 1)
                 sum_of_least += min(last, 0)
                 sum_of_greatest += max(last, 0)
                 continue
@@ -241,8 +241,8 @@ class LoopNest:
         shape[axis] = -1
         return np.arange(self._trips(axis)).reshape(shape)
 
-    def _values_of(self, axis: int, found: Sum) -> int:
-        return found.lanes if axis == len(self.loops) else self._trips(axis)
+    def _values_of(self, axis: int, total: Sum) -> int:
+        return total.lanes if axis == len(self.loops) else self._trips(axis)
 
     def _trips(self, axis: int) -> int:
         trips = self.loops[axis].trips
@@ -253,8 +253,8 @@ class LoopNest:
 
     @cached_property
     def _extents(self) -> dict[int, NonlinearTerm] | None:
-        """By axis, the extents of loops that are no constants; None if a loop takes other rules."""
-        found: dict[int, NonlinearTerm] = {}
+        """The extents that are not constant, by axis; None if `ends` cannot handle a loop."""
+        extents: dict[int, NonlinearTerm] = {}
         if not self._are_named_once:
             return None
         for axis in self.axes.values():
@@ -264,13 +264,13 @@ class LoopNest:
             if isinstance(loop.extent, tirx.IntImm):
                 continue
             axes = self._axes_of([loop.extent])
-            if not axes.isdisjoint(found):
+            if not axes.isdisjoint(extents):
                 return None
             try:
-                found[axis] = NonlinearTerm(self._known(loop.extent, axes), axes)
+                extents[axis] = NonlinearTerm(self._known(loop.extent, axes), axes)
             except NotLinear:
                 return None
-        return found
+        return extents
 
     def _where(self, conditions: Sequence[Condition]) -> ConditionTruth:
         extents = self._extents or {}
@@ -281,14 +281,14 @@ class LoopNest:
             axes = self._regular_axes_of(condition for condition, _ in conditions)
             depth = max([*axes, *extents], default=-1) + 1
             if depth < len(self.loops):
-                # Of nests with the same outer loops.
+                # Share the result between nests with the same outer loops.
                 outer = LoopNest.of(self.loops[:depth], self.bound)
-                found = outer._where(conditions).inside(len(self.loops) - depth)
+                where = outer._where(conditions).inside(len(self.loops) - depth)
             else:
-                found = self._find_where(conditions, axes)
-            if found.happens is not None and found.happens.size > _MOST_TRUTHS:
-                return found
-            self._holds[key] = found
+                where = self._find_where(conditions, axes)
+            if where.happens is not None and where.happens.size > _MOST_TRUTHS:
+                return where
+            self._holds[key] = where
         return self._holds[key]
 
     def _find_where(self, conditions: Sequence[Condition], axes: frozenset[int]) -> ConditionTruth:
@@ -304,32 +304,32 @@ class LoopNest:
         return ConditionTruth.of(conditions, axes, happens)
 
     def _may_hold(self, condition: tirx.Expr, truth: bool) -> Truth | None:
-        """Where a condition may hold in any lane; None stands for everywhere."""
+        """Return where a condition may hold in any lane; None means everywhere."""
         key = identity(condition), truth
         if key in self._truths:
             return self._truths[key][1]
         may_hold = may_be(condition, truth, self._defined(self._axes_of([condition])))
-        found = None if may_hold is None else without_lanes(may_hold)
-        if found is None or found.size <= _MOST_TRUTHS:
-            # The condition is kept, so that no other one gets its identity.
-            self._truths[key] = condition, found
-        return found
+        holds = None if may_hold is None else without_lanes(may_hold)
+        if holds is None or holds.size <= _MOST_TRUTHS:
+            # Keep the condition alive, so that no other object gets its identity.
+            self._truths[key] = condition, holds
+        return holds
 
     def _axes_of(self, exprs: Iterable[tirx.Expr]) -> frozenset[int]:
-        """The loops on which expressions depend."""
+        """Return the loops on which expressions depend."""
         variables = (identity(v) for expr in exprs for v in self.bound.variables_of(expr))
         return frozenset(self.axes[var] for var in variables if var in self.axes)
 
     def _regular_axes_of(self, exprs: Iterable[tirx.Expr]) -> frozenset[int]:
-        """The same; `NotLinear` if one of them has an extent that is no constant."""
+        """Return the loops on which expressions depend; all of them must have constant extents."""
         axes = self._axes_of(exprs)
         if not axes.isdisjoint(self._extents or {}):
             raise NotLinear
         return axes
 
     def _known(self, expr: tirx.Expr, axes: frozenset[int]) -> Values:
-        """The values of a scalar in all iterations of the loops that it depends on, found once for
-        nests with the same outer loops."""
+        """Return the values of a scalar in all iterations of the loops that it depends on, shared
+        by nests with the same outer loops."""
         depth = max(axes, default=-1) + 1
         if depth < len(self.loops):
             values = LoopNest.of(self.loops[:depth], self.bound)._known(expr, axes)
@@ -337,18 +337,18 @@ class LoopNest:
             return values.reshape([*shape, *[1] * (len(self.loops) - depth), lanes])
         key = identity(expr)
         if key not in self._parts:
-            found = known_values(expr, self._defined(axes))
-            if found is not None and (found.shape[-1] > 1 or found.size > _MOST_PARTS):
-                found = None
-            # The expression is kept, so that no other one gets its identity.
-            self._parts[key] = expr, found
+            result = known_values(expr, self._defined(axes))
+            if result is not None and (result.shape[-1] > 1 or result.size > _MOST_PARTS):
+                result = None
+            # Keep the expression alive, so that no other object gets its identity.
+            self._parts[key] = expr, result
         known = self._parts[key][1]
         if known is None or not known.size:
             raise NotLinear
         return known
 
     def _defined(self, axes: frozenset[int]) -> Definitions:
-        """What variables stand for in all iterations of some loops."""
+        """Return the values of variables in all iterations of some loops."""
         if axes in self._definitions:
             return self._definitions[axes]
         count = prod(self._trips(axis) for axis in axes)
@@ -366,7 +366,7 @@ class LoopNest:
     # ---- sums
 
     def _part(self, expr: tirx.Expr) -> Sum:
-        """What is not linear, in all iterations that matter."""
+        """Return a nonlinear expression as a sum of one term."""
         axes = self._regular_axes_of([expr])
         values = self._known(expr, axes)
         least, greatest = int(values.min()), int(values.max())

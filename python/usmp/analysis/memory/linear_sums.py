@@ -1,4 +1,4 @@
-"""Sums of a constant and multiples of other values, as most indices are."""
+"""Linear sums: a constant plus multiples of loop iterations and of nonlinear terms."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from usmp.tir.dtypes import dtype_of
 from usmp.tir.identity import identity
 
 MOST_BYTES = 1 << 60
-"""Of an address."""
+"""Upper bound of an address, in bytes."""
 
 _BITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63, "uint8": 8, "uint16": 16, "uint32": 32}
-"""Of the greatest value of an integer type."""
+"""Number of bits of the largest value of each integer type."""
 
 
 class NotLinear(Exception):
-    """The address takes other rules."""
+    """The address is not a linear sum, so it must be evaluated iteration by iteration."""
 
 
 @dataclass(frozen=True)
 class NonlinearTerm:
-    """A value that is not linear.
+    """A scalar that is not linear in the loop variables.
 
     Parameters
     ----------
     values
-        with one axis for each loop, and one for lanes, which has one element.
+        its values, with one axis for each loop, and one for lanes, which has one element.
     axes
         the loops that it depends on.
     """
@@ -42,18 +42,18 @@ class NonlinearTerm:
 
 
 class Sum(NamedTuple):
-    """A constant, and multiples of iterations of loops and of nonlinear terms.
+    """A constant, plus multiples of iterations of loops and of nonlinear terms.
 
     Parameters
     ----------
     factors
-        by axis; the axis after that of the last loop is that of lanes.
+        factors of iterations by axis; the axis after the last loop is that of lanes.
     nonlinear
-        by identity, with their factors.
+        nonlinear terms with their factors, by identity.
     least, greatest
-        no value is outside.
+        bounds of the sum.
     lanes
-        of a vector; else 1.
+        number of lanes of a vector; else 1.
     """
 
     constant: int
@@ -64,7 +64,7 @@ class Sum(NamedTuple):
     lanes: int = 1
 
     def times(self, factor: int) -> Sum:
-        """Each value so many times."""
+        """Return this sum times a constant."""
         ends = sorted((self.least * factor, self.greatest * factor))
         return Sum(
             self.constant * factor,
@@ -76,7 +76,7 @@ class Sum(NamedTuple):
         )
 
     def plus(self, other: Sum) -> Sum:
-        """The sum of both."""
+        """Return this sum plus another one."""
         if min(self.lanes, other.lanes) > 1 and self.lanes != other.lanes:
             raise NotLinear
         factors, nonlinear = dict(self.factors), dict(self.nonlinear)
@@ -95,12 +95,12 @@ class Sum(NamedTuple):
 
 
 def constant_sum(value: int) -> Sum:
-    """That of an integer."""
+    """Return an integer as a sum."""
     return Sum(value, {}, {}, value, value)
 
 
 def cast_sum(found: Sum, expr: tirx.Cast) -> Sum:
-    """What a cast gives, if it changes nothing."""
+    """Return the sum after a cast, or raise `NotLinear` if the cast may change its value."""
     name = element_type(dtype_of(expr))
     if name == "bool" and found.least >= 0 and found.greatest <= 1:
         return found
@@ -108,34 +108,34 @@ def cast_sum(found: Sum, expr: tirx.Cast) -> Sum:
 
 
 def held_sum(found: Sum, expr: tirx.Expr) -> Sum:
-    """What an expression holds, if nothing wraps: any integer type holds small numbers."""
+    """Return the sum as the value of an expression, or raise `NotLinear` if it may wrap."""
     if found.least >= 0 and found.greatest < 128:
         return found
     return _of_type(found, element_type(dtype_of(expr)))
 
 
-def _of_type(found: Sum, name: str) -> Sum:
+def _of_type(total: Sum, name: str) -> Sum:
     if name not in _BITS:
         raise NotLinear
     least = 0 if name.startswith("u") else -(1 << _BITS[name])
-    if found.least < least or found.greatest >= 1 << _BITS[name]:
+    if total.least < least or total.greatest >= 1 << _BITS[name]:
         raise NotLinear
-    return found
+    return total
 
 
 class SumReader:
-    """Reads expressions in a loop nest as sums.
+    """A converter of expressions in a loop nest into sums.
 
     Parameters
     ----------
     loops
-        outermost first; all begin at constants.
+        loops with constant first values, outermost first.
     axes
-        by identity of the variable of a loop, its position.
+        axis of each loop, by identity of its variable.
     bound
-        variables of `Bind` and `Let`, with what they are bound to.
+        variables of `Bind` and `Let`, with their values.
     part
-        returns the sum that an expression is which is not linear, or raises `NotLinear`.
+        returns the sum of a nonlinear expression, or raises `NotLinear`.
     """
 
     def __init__(
@@ -152,15 +152,15 @@ class SumReader:
         self._variables: dict[int, Sum | None] = {}
 
     def of(self, terms: Sequence[Term]) -> Sum | None:
-        """Return the sum of some terms; None if it takes other rules."""
+        """Return the sum of some terms; None if it is not linear."""
         try:
-            found = constant_sum(0)
+            total = constant_sum(0)
             for term in terms:
-                found = found.plus(self._sum(term.index).times(term.unit_bytes))
+                total = total.plus(self._sum(term.index).times(term.unit_bytes))
         except (NotLinear, RecursionError):
             return None
-        # Of int64, the sum is exact, too.
-        return found if max(-found.least, found.greatest) < MOST_BYTES else None
+        # Below this bound, numpy computes the sum exactly in int64.
+        return total if max(-total.least, total.greatest) < MOST_BYTES else None
 
     def _sum(self, expr: tirx.Expr) -> Sum:
         kind = type(expr)
@@ -191,18 +191,18 @@ class SumReader:
         if key not in self._variables:
             if key not in self.axes and var not in self.bound:
                 raise NotLinear
-            # What is not linear is not asked for again.
+            # Mark the variable as nonlinear, in case its expression raises `NotLinear`.
             self._variables[key] = None
             of_loop = key in self.axes
             value = self._iterations(self.axes[key]) if of_loop else self._sum(self.bound[var])
             self._variables[key] = held_sum(value, var)
-        found = self._variables[key]
-        if found is None:
+        total = self._variables[key]
+        if total is None:
             raise NotLinear
-        return found
+        return total
 
     def _iterations(self, axis: int) -> Sum:
-        """What the variable of a loop stands for."""
+        """Return the variable of a loop as a sum."""
         loop = self.loops[axis]
         trips = loop.trips
         assert isinstance(loop.first, tirx.IntImm) and trips is not None

@@ -1,14 +1,13 @@
-"""When is each allocation of a PrimFunc, and of everything that it calls, in use?
+"""Liveness of the allocations of a PrimFunc and of its callees.
 
-A fold over the events of a PrimFunc. Every evaluation gets the next program position; a call of
-another PrimFunc takes as many positions as that PrimFunc has, so the whole program is numbered as
-if all calls were inlined. The result is a `FunctionLiveness`: for each parameter and for each
-allocation the positions between its first and its last access. All rules lean to the safe side:
-what is not understood counts as an access, and what escapes lives until the end. Noted beside it
-is which PrimFunc reads or writes what, and how often (see `access_counts`).
+This is a fold over the memory events of a PrimFunc. Each evaluation gets the next program position.
+A call of a PrimFunc takes as many positions as the callee has, so that positions are those of a
+program with all calls inlined. A live range extends from the first to the last access of a
+parameter or allocation. All rules are conservative: unknown operations count as accesses, and a
+memory whose address escapes is always live. The fold also counts accesses (see `access_counts`).
 
-RFC 0009, "Step 2", and RFC 0032; the wrong-code cases of the original implementation are in the
-tests.
+RFC 0009 of apache/tvm-rfcs, "Step 2", and RFC 0032 of this repository; tests have the cases where
+the original implementation produced wrong code.
 """
 
 from __future__ import annotations
@@ -56,29 +55,29 @@ def fold_liveness(
     points: PointsTo,
     callees: Mapping[str, FunctionLiveness],
 ) -> FunctionLiveness:
-    """The liveness of a PrimFunc with everything that it calls.
+    """Return the liveness of a PrimFunc with its callees.
 
     Parameters
     ----------
     name
-        of the PrimFunc.
+        name of the PrimFunc.
     events
-        what it does.
+        its memory events.
     calls
-        has it, and those that it may call.
+        a resolver that knows the PrimFunc and its callees.
     points
-        what its variables point to.
+        the memories that its variables point to.
     callees
-        the liveness of those that it calls, by name.
+        the liveness of its callees, by name.
     """
     return _Fold(name, calls, points, callees).over(events)
 
 
 class _Fold:
-    """What is known of a PrimFunc after some of its events; its callees are finished."""
+    """The state of the fold: the liveness of a PrimFunc after some of its events."""
 
     current: Statement
-    """The outermost statement that the events are in."""
+    """The top-level statement that contains the current event."""
 
     def __init__(
         self,
@@ -95,7 +94,7 @@ class _Fold:
         self.position = 0
         self.loops: list[Loop] = []
         self.times = 1
-        """How often the current statement runs in one call, at the most."""
+        """An upper bound of the executions of the current statement in one call."""
         self.memories = {memory: MemoryState() for memory in points.memories}
         self.allocations: dict[tirx.AllocBuffer, list[PositionRange]] = {}
         self.allocation_use: dict[tirx.AllocBuffer, MemoryUse] = {}
@@ -106,7 +105,7 @@ class _Fold:
         self.statements: list[Statement] = []
 
     def over(self, events: Sequence[Event]) -> FunctionLiveness:
-        """Take the events, and note what each parameter and allocation has seen."""
+        """Fold over all events, and return the liveness."""
         for event in events:
             if isinstance(event, Evaluation):
                 self.evaluate(event)
@@ -122,7 +121,7 @@ class _Fold:
         return self.found()
 
     def found(self) -> FunctionLiveness:
-        """What all events together say."""
+        """Return the liveness after all events."""
         length = max(self.position, 1)
         ranges = self.ranges(length)
         for memory, state in self.memories.items():
@@ -147,13 +146,13 @@ class _Fold:
         )
 
     def ranges(self, length: int) -> dict[Memory, PositionRange]:
-        """From the first to the last access of each memory; what escapes is always accessed."""
-        found: dict[Memory, PositionRange] = {}
+        """Return the live range of each memory: first to last access, or all if it escapes."""
+        hulls: dict[Memory, PositionRange] = {}
         for statement in self.statements:
             for memory, (start, stop) in statement.ranges.items():
-                # Statements follow each other, so this one ends last.
-                found[memory] = (found.get(memory, (start, stop))[0], stop)
-        return found | {m: (0, length) for m, state in self.memories.items() if state.escaped}
+                # Statements are in program order, so this stop is the last one so far.
+                hulls[memory] = (hulls.get(memory, (start, stop))[0], stop)
+        return hulls | {m: (0, length) for m, state in self.memories.items() if state.escaped}
 
     # ---- statements
 
@@ -161,7 +160,7 @@ class _Fold:
         if isinstance(stmt, tirx.AllocBuffer):
             self.allocate(stmt)
         if not isinstance(stmt, tirx.Bind):
-            # What the layout of a buffer depends on is read now, and again at every access.
+            # Variables in the layout of a buffer are read here, and again at every access.
             layout = self.points.layouts.get(stmt.buffer)
             if layout:
                 self.touch_all(dict.fromkeys(layout, Access.READ))
@@ -172,7 +171,7 @@ class _Fold:
         self.current.allocated.append(stmt.buffer)
         self.allocations.setdefault(stmt, [])
         state, depth = self.memories[stmt.buffer], len(self.loops)
-        # It may be allocated elsewhere in the text too.
+        # Take the minimum, because a buffer may be allocated at several positions.
         state.loop_depth = min(state.loop_depth, depth) if state.allocations else depth
         if stmt not in state.allocations:
             state.allocations.append(stmt)
@@ -196,8 +195,9 @@ class _Fold:
             self.times = times * trips
 
     def leave(self, region: Region) -> None:
-        """Any run of the body may follow any other: what exists before the region and is touched
-        in it lives through the whole region."""
+        """Extend memories that are accessed in a region and allocated outside to all of the region.
+
+        This is necessary because any run of the body may follow any other."""
         if region.is_plain:
             return
         loop = self.loops.pop()
@@ -206,14 +206,13 @@ class _Fold:
             state = self.memories[memory]
             if state.loop_depth <= len(self.loops):
                 self.touch(memory, loop.start, self.position)
-            # It may be accessed after the statement.
+            # An asynchronous body may access the memory after the statement.
             state.escaped |= region.asynchronous
 
     # ---- expressions
 
     def evaluate(self, evaluation: Evaluation) -> None:
-        """All memory that is mentioned is accessed at the next position; calls follow, and then
-        the store."""
+        """Access all mentioned memory at the next position, before and after calls."""
         calls: list[CallFunction] = []
         mentioned: dict[Memory, Access] = {}
         store = evaluation.store
@@ -226,8 +225,8 @@ class _Fold:
             self.splice(calls[0])
             return
         if calls:
-            # C leaves the order of evaluation open: whatever any part may access, arguments of
-            # calls too, lives through all calls.
+            # C leaves the order of evaluation open, so all memory that any part may access,
+            # arguments of calls included, is live through all calls.
             exprs = [expr for expr in evaluation.exprs if not is_constant(expr)]
             on_any = (tirx.Var, lambda var: self.mention(mentioned, var, Access.NONE))
             tvm_ffi.structural_walk(exprs, on_any, order="pre")
@@ -243,7 +242,7 @@ class _Fold:
         mentioned: dict[Memory, Access],
         calls: list[CallFunction],
     ) -> None:
-        """Note what parts of an evaluation mention, and which PrimFuncs they call."""
+        """Collect the memories that parts of an evaluation access, and their calls of PrimFuncs."""
         for part in parts:
             if isinstance(part, Load):
                 self.move(part.buffer, Access.READ, part.value)
@@ -283,7 +282,7 @@ class _Fold:
             mentioned[memory] = mentioned.get(memory, Access.NONE) | Access.READ
 
     def move(self, var: tirx.Var, access: Access, value: PrimType | None = None) -> None:
-        """Count a load or store of a `value`; without one, of the whole memory."""
+        """Count a load or store of a `value`; without `value`, of the whole memory."""
         known = self.points.known(var)
         memories = () if known is None else self.points.memories_behind[known]
         if known is None or not memories:
@@ -304,14 +303,14 @@ class _Fold:
         self.position += 1
 
     def note(self, var: tirx.Var, access: Access) -> None:
-        """Note an access to memory through this variable."""
+        """Record an access to memory through a variable."""
         if access.may_write:
             self.written.add(var)
         if access & Access.UNKNOWN:
             self.passed.add(var)
 
     def keep(self, pointers: Iterable[tirx.Var]) -> None:
-        """What these point to may be accessed from now on."""
+        """Let the memories behind these pointers escape."""
         for base in pointers:
             self.note(base, Access.UNKNOWN)
             for memory in self.points.memories_behind.get(base, ()):
@@ -320,18 +319,19 @@ class _Fold:
                 self.current.access(memory, Access.UNKNOWN)
 
     def keep_type(self, pointers: Iterable[tirx.Var]) -> None:
-        """Note that C declares these as pointers to what may be written, though a kernel states
-        that it only reads there: it is declared as without the statement."""
-        pending, found = [*pointers], set[tirx.Var]()
+        """Record pointers that C declares as writable, although a kernel states only reads.
+
+        The declaration of a kernel does not depend on its statement."""
+        pending, seen = [*pointers], set[tirx.Var]()
         while pending:
             pointer = pending.pop()
-            if pointer not in found:
-                found.add(pointer)
+            if pointer not in seen:
+                seen.add(pointer)
                 pending += self.points.sources.get(pointer, ())
-        self.written |= found
+        self.written |= seen
 
     def splice(self, called: CallFunction) -> None:
-        """Put the liveness of the called PrimFunc in at this position, after its arguments."""
+        """Insert the liveness of a called PrimFunc at this position, after its arguments."""
         call = called.call
         callee, params = self.callees[call.callee], self.calls.functions[call.callee].params
         if called.computed.exprs:
@@ -361,8 +361,8 @@ class _Fold:
         self.splice_allocations(callee, start)
 
     def splice_allocations(self, callee: FunctionLiveness, start: int) -> None:
-        """Note what a callee that begins at a position allocates."""
-        # What goes on beside itself or after this PrimFunc keeps what it allocates.
+        """Add the allocations of a callee that begins at a position."""
+        # Concurrent or asynchronous calls may hold their allocations at the same time.
         stays = any(loop.region.concurrent or loop.region.asynchronous for loop in self.loops)
         for stmt, ranges in callee.allocations.items():
             shifted = [(start + low, start + high) for low, high in ranges]

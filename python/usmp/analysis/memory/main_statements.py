@@ -1,7 +1,7 @@
-"""What each statement of a main function does to memory.
+"""The memory accesses of each statement of a main function.
 
-All is taken from the walk that finds live ranges (see `liveness`), so that both agree on who may
-access what through views, pointers and calls of any depth.
+They come from the fold that computes live ranges (see `liveness`), so that both agree on accesses
+through views, pointers and calls of any depth.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from usmp.objects.annotations import LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 
 DECLARATIONS = tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind
-"""Statements that access no memory."""
+"""Kinds of statements that access no memory."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class MemoryAccess:
     memory
         the memory.
     may_write
-        whether their content may change.
+        whether the access may write.
     start, stop
-        the bytes; a `stop` of None is the end, wherever that is.
+        half-open range of bytes; a `stop` of None is the end of the memory.
     """
 
     memory: Memory
@@ -53,11 +53,11 @@ class Argument:
     Parameters
     ----------
     index
-        of the parameter.
+        index of the parameter.
     parameter
-        the parameter itself.
+        the parameter.
     memory, byte_offset
-        where it points to.
+        the memory, and the offset in it.
     """
 
     index: int
@@ -68,7 +68,7 @@ class Argument:
 
 @dataclass(frozen=True, eq=False)
 class MainStatement:
-    """A statement that is no declaration.
+    """A statement that is not a declaration.
 
     Parameters
     ----------
@@ -77,15 +77,15 @@ class MainStatement:
     ranges
         the positions in the statement between first and last access of each memory of main.
     accesses
-        to these memories, and to those that callees keep from one call to the next.
+        accesses to these memories, and to memories that callees keep from call to call.
     scratch
-        allocations within the statement and what it calls, with their positions.
+        allocations within the statement and its callees, with their live ranges.
     callee
-        the PrimFunc, if the statement does nothing but call it.
+        the called PrimFunc, if the statement is only a call.
     arguments
-        what it is called with, as far as the addresses are known.
+        arguments of the call with known addresses.
     effect
-        what it does beside that.
+        side effects besides these accesses.
     """
 
     stmt: tirx.Stmt
@@ -106,9 +106,9 @@ class MainStatements:
     declarations
         allocations, views and bound values; they access no memory.
     statements
-        the others, in the order of the text.
+        the other statements, in program order.
     memories
-        all that are accessed, with their allocations; None for a parameter.
+        all accessed memories, with their allocations; None for a parameter.
     """
 
     declarations: list[tirx.Stmt]
@@ -117,8 +117,8 @@ class MainStatements:
 
 
 def main_statements(facts: ModuleFacts) -> MainStatements | None:
-    """The statements of `__tvm_main__`; None if it is not known what they do, because a pointer to
-    some memory is kept, or a declaration needs the content of memory.
+    """Return the statements of `__tvm_main__`; None if their accesses are unknown, because the
+    address of a memory escapes or a declaration reads memory.
 
     Raises
     ------
@@ -140,14 +140,14 @@ def main_statements(facts: ModuleFacts) -> MainStatements | None:
 
 
 class _Reader:
-    """Reads one statement after the other."""
+    """A reader of the statements of a main function, one after the other."""
 
     def __init__(self, main: FunctionFacts) -> None:
         self.main = main
         self.points = main.points_to
         params = [param for param in main.func.params if _may_be_memory(param)]
         self.known = set(params)
-        """The memories of main, which are declared so far."""
+        """The memories of main that are declared so far."""
         self.declared: set[tirx.Var] = set()
         self.found = MainStatements([], [], dict.fromkeys(params))
 
@@ -156,7 +156,7 @@ class _Reader:
         statement: StatementLiveness,
         stmt: tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind,
     ) -> bool:
-        """Note a declaration; False if it does more, or declares again."""
+        """Record a declaration; return False if it accesses memory or repeats a declaration."""
         var = stmt.var if isinstance(stmt, tirx.Bind) else stmt.buffer
         if var in self.declared:
             return False
@@ -170,9 +170,9 @@ class _Reader:
         return True
 
     def read(self, statement: StatementLiveness) -> None:
-        """Note what a statement does."""
+        """Record the accesses of a statement."""
         start = statement.start
-        # In the order of their declarations, not of the accesses.
+        # In the order of declarations, so that the result does not depend on that of accesses.
         accessed = [memory for memory in self.found.memories if memory in statement.ranges]
         ranges = {
             memory: (first - start, stop - start)
@@ -199,7 +199,7 @@ class _Reader:
         )
 
     def _call_of(self, stmt: tirx.Stmt) -> PrimFuncCall | None:
-        """The call of a PrimFunc, if the statement is nothing else."""
+        """Return the call of a PrimFunc, if the statement is only this call."""
         if not (isinstance(stmt, tirx.Evaluate) and isinstance(stmt.value, Call)):
             return None
         call = self.main.calls.resolve(stmt.value)
@@ -209,7 +209,7 @@ class _Reader:
         return call if is_plain else None
 
     def _arguments(self, call: PrimFuncCall) -> list[Argument]:
-        """Where arguments point to; all of those that point to a memory, or none."""
+        """Return the arguments with known addresses, except in memories with unknown ones, too."""
         arguments: list[Argument] = []
         unknown: set[Memory] = set()
         params = self.main.callees[call.callee].func.params
@@ -229,7 +229,7 @@ class _Reader:
         call: PrimFuncCall | None,
         arguments: list[Argument],
     ) -> list[MemoryAccess]:
-        """What a statement accesses of a memory; all of it unless the arguments limit it."""
+        """Return the accesses of a statement to a memory: all of it unless arguments limit them."""
         use = statement.accesses.get(memory, Access.NONE)
         passed = [argument for argument in arguments if argument.memory.same_as(memory)]
         if not use:
@@ -250,12 +250,12 @@ class _Reader:
         return accesses
 
     def _size_bytes(self, memory: Memory) -> int | None:
-        """Of an allocation; None if it is not known."""
+        """Return the bytes of an allocation; None if they are unknown."""
         is_known = self.found.memories[memory] is not None and has_static_size(memory)
         return size_bytes(memory) if is_known else None
 
     def _kept_by_callees(self, statement: StatementLiveness) -> list[MemoryAccess]:
-        """Accesses to memory that lives throughout, in what the statement calls."""
+        """Return accesses to memories of callees that are always live, such as states."""
         accesses = []
         for stmt in statement.allocations:
             if STATE_TENSOR_ATTR.is_on(stmt) or LIVE_THROUGHOUT_ATTR.is_on(stmt):
@@ -266,8 +266,8 @@ class _Reader:
     def _scratch(
         self, statement: StatementLiveness
     ) -> list[tuple[tirx.AllocBuffer, PositionRange]]:
-        """Allocations in the statement, and in what it calls."""
-        ranges = [(stmt, s) for stmt, found in statement.allocations.items() for s in found]
+        """Return the allocations in a statement and in its callees, with their live ranges."""
+        ranges = [(stmt, s) for stmt, positions in statement.allocations.items() for s in positions]
         ranges += [
             (stmt, statement.ranges[stmt.buffer])
             for stmt in statement.allocations
@@ -281,5 +281,5 @@ class _Reader:
 
 
 def _may_be_memory(param: tirx.Var) -> bool:
-    """Not a number."""
+    """Return whether a parameter is not a number."""
     return not isinstance(param.ty, PrimType) or "handle" in str(param.ty)

@@ -12,12 +12,12 @@ Memory: TypeAlias = tirx.Var
 """A parameter of a PrimFunc, or the buffer of an AllocBuffer."""
 
 UNBOUNDED = 1 << 60
-"""More bytes than there are: where an access begins or ends is not known."""
+"""An offset beyond every memory, in bytes: the start or end of an access is unknown."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """A part of an address: an index, and the bytes of what it counts."""
+    """A part of an address: an index, and its stride in bytes."""
 
     index: tirx.Expr
     unit_bytes: int
@@ -25,20 +25,20 @@ class Term:
 
 @dataclass(frozen=True)
 class Address:
-    """An address: the sum of the `terms` in bytes, in a memory; None if that is not known."""
+    """An address in a memory: the sum of the `terms` in bytes; None if it is unknown."""
 
     memory: Memory
     terms: tuple[Term, ...] | None = ()
 
     def plus(self, terms: Sequence[Term] | None) -> Address:
-        """The address some bytes further on; None if it is not known how many."""
+        """Return the address plus some terms; None if they are unknown."""
         if self.terms is None or terms is None:
             return Address(self.memory, None)
         return Address(self.memory, (*self.terms, *terms))
 
     @property
     def byte_offset(self) -> int | None:
-        """Bytes from the start of the memory; None if they are not known before the run."""
+        """The offset from the start of the memory, in bytes; None if it is not constant."""
         if self.terms is None:
             return None
         if not all(isinstance(term.index, tirx.IntImm) for term in self.terms):

@@ -1,8 +1,8 @@
-"""The accesses of a PrimFunc to memory, in the order in which they run.
+"""The trace of a PrimFunc: its accesses to memory, in program order.
 
-A fold over the events of a PrimFunc. Each load and store is noted: of which memory, at which
-bytes, under which conditions, in which loops. What cannot be followed counts as an access to all
-of the memory; where an address is kept for later, the memory is `escaped`.
+This is a fold over the memory events of a PrimFunc. It records the memory, bytes, conditions and
+loops of each load and store. An opaque operation counts as an access to all of the memory. If the
+address of a memory may be used later, the memory is `escaped`.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ from usmp.tir.nodes import nodes_of
 def fold_trace(
     events: Sequence[Event], points: PointsTo, callees: Mapping[str, CalleeReach]
 ) -> MemoryTrace:
-    """The accesses of a PrimFunc.
+    """Return the trace of a PrimFunc.
 
     Parameters
     ----------
     events
-        what it does.
+        its memory events.
     points
-        what its variables point to.
+        the memories that its variables point to.
     callees
-        what those access that it calls, by name.
+        the accesses of its callees, by name.
     """
     fold = _Fold(points, callees)
     for event in events:
@@ -69,14 +69,14 @@ class _Fold:
         self.callees = callees
         self.trace = MemoryTrace()
         self.registers: set[Memory] = set()
-        """Memories whose address no other function can have."""
+        """Memories outside of global memory, which no other function accesses."""
         self.loops: list[TracedLoop] = []
         self.order = 0
 
     # ---- statements
 
     def take(self, event: Event) -> None:
-        """Note what an event accesses."""
+        """Record the accesses of an event."""
         if isinstance(event, Evaluation):
             self.evaluate(event)
         elif isinstance(event, Declare):
@@ -98,16 +98,16 @@ class _Fold:
                 self.trace.allocated.add(stmt.buffer)
             else:
                 self.registers.add(stmt.buffer)
-        # Where a layout is computed from memory, it is not followed when that is read.
+        # Loads of layout variables are not traced, so memory that a layout depends on escapes.
         self.escape(self.points.layouts.get(stmt.buffer, ()))
 
     def define(self, var: tirx.Var, value: tirx.Expr) -> None:
         is_other = var in self.trace.bound and not self.trace.bound[var].same_as(value)
-        # What is bound twice is not known: a variable that nothing binds.
+        # A variable with two values is unknown: bind it to a fresh variable without a value.
         self.trace.bound[var] = tirx.Var(var.name, var.ty) if is_other else value
 
     def call_intrinsic(self, event: CallIntrinsic) -> None:
-        """Note the addresses that an intrinsic is called with: its body says what is accessed."""
+        """Record the address arguments of an intrinsic; events of its body have the accesses."""
         statement = self.statement()
         for element in event.call.args:
             if not isinstance(element, TensorLoad) or element.source in self.registers:
@@ -143,7 +143,7 @@ class _Fold:
     # ---- evaluations
 
     def evaluate(self, evaluation: Evaluation) -> None:
-        """Note what is loaded, and what may be accessed through pointers; then the store."""
+        """Record the loads and the accesses through pointers, and then the store."""
         if evaluation.is_call:
             (part,) = evaluation.parts
             if isinstance(part, CallKernel):
@@ -169,7 +169,7 @@ class _Fold:
             for pointer in part.pointers:
                 self.escape(self.points.of(pointer))
         elif isinstance(part, CallFunction):
-            # A call that is a part of an expression is not followed.
+            # A call within an expression is opaque, because its order in the expression is open.
             allocated = self.callees[part.call.callee].allocated
             self.trace.allocated |= allocated
             self.escape(allocated)
@@ -187,7 +187,7 @@ class _Fold:
             self.note_part(statement, part)
 
     def give(self, statement: TracedStatement, arguments: Iterable[tirx.Expr]) -> None:
-        """Note that a call that is not followed may access all of what it is given."""
+        """Record that an opaque call may access all memory of its arguments."""
         for argument in arguments:
             for base in address_of(argument).bases:
                 self.anywhere(statement, base, declared_access(argument) or Access.UNKNOWN)
@@ -217,7 +217,7 @@ class _Fold:
             self.note(TracedAccess(statement, address, 0, size, is_write, conditions))
 
     def anywhere(self, statement: TracedStatement, var: tirx.Var, access: Access) -> None:
-        """The address of `var` is given away: all of its memory may be accessed."""
+        """Record that all memory behind `var` may be accessed, because its address is passed on."""
         for memory in self.points.of(var):
             everywhere = Address(memory, None)
             self.note(TracedAccess(statement, everywhere, 0, 0, access.may_write, ()))
@@ -225,7 +225,7 @@ class _Fold:
     # ---- calls
 
     def call(self, called: CallFunction, conditions: tuple[Condition, ...]) -> bool:
-        """Note what a call of a PrimFunc accesses; False if its arguments are not followed."""
+        """Record the accesses of a call of a PrimFunc; return False if it must be opaque."""
         call, callee = called.call, self.callees[called.call.callee]
         if len(call.arguments) != len(callee.params):
             return False
@@ -252,7 +252,7 @@ class _Fold:
         callee: CalleeReach,
         conditions: tuple[Condition, ...],
     ) -> None:
-        """Note what a call does to `memory` of the callee, which is at `address`."""
+        """Record the accesses of a call to `memory` of the callee, which begins at `address`."""
         reach = callee.reach.get(memory)
         if reach is not None:
             is_write = reach.written_end > -UNBOUNDED
@@ -260,10 +260,10 @@ class _Fold:
             self.note(TracedAccess(statement, address, first, end, is_write, conditions, memory))
 
     def call_kernel(self, called: CallKernel, conditions: tuple[Condition, ...]) -> None:
-        """Note what a kernel states that it accesses."""
+        """Record the stated accesses of a kernel."""
         if called.computed.exprs:
             self.evaluate(called.computed)
-        # Of what is passed besides nothing is known: it may be accessed before and after.
+        # Evaluate before and after the call, because accesses to the other arguments are unknown.
         self.evaluate(called.rest)
         kernel = called.kernel
         statement = self.statement(callee=kernel.key)
@@ -276,7 +276,7 @@ class _Fold:
         self.evaluate(called.rest)
 
     def stated_addresses(self, argument: tirx.Expr) -> tuple[Address, ...]:
-        """The addresses that are passed; a `tvm_access_ptr` without an offset is its pointer."""
+        """Return the addresses of an argument; a `tvm_access_ptr` without offset is its pointer."""
         if is_op(argument, "tirx.tvm_access_ptr") and _is_zero(argument.args[2]):
             argument = argument.args[1]
         return self.points.addresses_of(argument)

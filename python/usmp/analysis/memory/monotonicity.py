@@ -1,4 +1,4 @@
-"""Whether an index only grows, or only falls, with a variable."""
+"""Monotonicity of an index in a variable."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from usmp.analysis.memory.index_values import element_type, variables_of
 
 
 class Monotonicity(IntEnum):
-    """How a value changes with a variable, whatever the other variables are."""
+    """The change of a value with a variable, for all values of the other variables."""
 
     CONSTANT = 0
     LINEAR = 1
-    """It is a * variable + b, where the variable is neither in a nor in b."""
+    """The value is a * variable + b, where a and b do not depend on the variable."""
     MONOTONE = 2
-    """It only grows, or only falls: the first and the last value of the variable give the least
-    and the greatest."""
+    """The first and the last value of the variable give the extreme values."""
     UNKNOWN = 3
 
 
@@ -28,7 +27,7 @@ def monotonicity_of(
     bound: Mapping[tirx.Var, tirx.Expr],
     found: dict[tirx.Var, Monotonicity],
 ) -> Monotonicity:
-    """How `expr` changes with `var`; `found` has those of variables in `bound`, each found once."""
+    """Return the monotonicity of `expr` in `var`; `found` caches results for `bound` variables."""
     if expr.same_as(var):
         return Monotonicity.LINEAR
     if not isinstance(expr, tirx.Var):
@@ -51,7 +50,7 @@ def monotonicity_of(
 def _monotonicity(
     expr: tirx.Expr, monotonicity: Callable[[tirx.Expr], Monotonicity]
 ) -> Monotonicity | None:
-    """The same, from those of its parts; None if that takes other rules."""
+    """Return the monotonicity of an expression from that of its operands; None if it is unknown."""
     if isinstance(expr, tirx.IntImm):
         return Monotonicity.CONSTANT
     if isinstance(expr, tirx.Cast | tirx.Broadcast):
@@ -71,12 +70,13 @@ def _monotonicity(
         return max(a, Monotonicity.MONOTONE) if a else a
     if Monotonicity.CONSTANT in (a, b):
         return max(a, b)
-    # Two parts that change together could go up and down.
+    # The sum of a rising and a falling operand is unknown, unless both are linear.
     is_linear = not isinstance(expr, tirx.Mul) and a == b == Monotonicity.LINEAR
     return Monotonicity.LINEAR if is_linear else Monotonicity.UNKNOWN
 
 
 def _is_wide(expr: tirx.Expr) -> bool:
-    """Whether wrapping is always noticed: what leaves a wide type is found where the first and the
-    last value are evaluated; a narrow one may wrap between them."""
+    """Return whether an overflow is detected where the first and the last value are evaluated.
+
+    A value of a narrow type may wrap between them without being noticed."""
     return element_type(str(expr.ty.dtype)) in ("int32", "int64")

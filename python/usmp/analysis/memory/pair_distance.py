@@ -1,4 +1,4 @@
-"""The distance of one write and one access, over the iterations of the loops around both."""
+"""The distance of one write and one access, as a maximum over iterations of shared loops."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from usmp.analysis.memory.memories import UNBOUNDED
 
 
 class PairDistance(NamedTuple):
-    """The distance of a write and an access, and how it comes about.
+    """The distance of a write and an access, with the bytes that decide it.
 
     Parameters
     ----------
     distance
-        of the two, in bytes.
+        the distance in bytes.
     written_end, first_accessed
-        where it is greatest: the end of what is written before, and the first byte of what is
-        accessed after that; None if they are not known, or if a callee decides.
+        end of the written bytes, and first byte of the later access, at the maximum; None if
+        unknown, or if a callee decides.
     followed
-        how many of the loops that both stand in are followed iteration by iteration.
+        number of shared loops that are evaluated iteration by iteration.
     """
 
     distance: int
@@ -34,7 +34,7 @@ class PairDistance(NamedTuple):
 
 
 def limited(distance: int) -> int:
-    """Return a distance; half of one without bounds is without bounds."""
+    """Return a distance, where more than half of `UNBOUNDED` becomes `UNBOUNDED`."""
     if abs(distance) < UNBOUNDED // 2:
         return distance
     return UNBOUNDED if distance > 0 else -UNBOUNDED
@@ -43,20 +43,21 @@ def limited(distance: int) -> int:
 def in_order(
     ends: Values, firsts: Values, loops: Sequence[TracedLoop], before: bool, most: int
 ) -> PairDistance | None:
-    """The greatest end that is reached before an access begins, minus where that begins; None if
-    there are more than `most` iterations.
+    """Return the maximum of (largest end written so far - first accessed byte) over iterations.
+
+    The result is None if there are more than `most` iterations.
 
     Parameters
     ----------
     ends, firsts
-        by iteration, with an axis for each of `loops`.
+        written ends and first accessed bytes, by iteration, with an axis for each of `loops`.
     before
-        whether in one iteration the write comes before the access.
+        whether the write precedes the access in one iteration.
     most
-        iterations.
+        largest number of iterations.
     """
     shape = tuple(
-        # Iterations that are all alike: the second is preceded by the first.
+        # Two iterations represent equal ones: a write in the first precedes accesses in the second.
         max(end, first) if max(end, first) > 1 else min(loop.trips or 0, 2)
         for end, first, loop in zip(ends.shape, firsts.shape, loops, strict=True)
     )
@@ -74,6 +75,6 @@ def in_order(
 
 
 def _flat(values: Values, shape: tuple[int, ...]) -> Values:
-    """In the order of the iterations."""
-    whole = values if values.shape == shape else np.broadcast_to(values, shape)
-    return whole.ravel()
+    """Broadcast values to all iterations, and flatten them in the order of iterations."""
+    broadcast = values if values.shape == shape else np.broadcast_to(values, shape)
+    return broadcast.ravel()

@@ -1,8 +1,8 @@
-"""Where do the variables of a PrimFunc point to?
+"""Points-to analysis: the memories that the variables of a PrimFunc point to.
 
 A variable points into the memory of a parameter, of an AllocBuffer, or of a block that a call
-allocates, or to an address that was computed from others. What is declared again somewhere else in
-the text points wherever one of its declarations says; TIR in SSA form has none of these.
+allocates, or to an address that was computed from others. A variable with several declarations,
+which SSA form excludes, may point to the address of any of them.
 """
 
 from __future__ import annotations
@@ -28,20 +28,18 @@ from usmp.tir.nodes import nodes_of
 
 @dataclass(frozen=True, eq=False)
 class PointsTo:
-    """The memories of a PrimFunc, and what its variables are in them.
+    """The memories of a PrimFunc, and the addresses of its variables in them.
 
     Parameters
     ----------
     memories
-        its parameters, and the buffers of its AllocBuffers and the blocks that it allocates by
-        calls in the order of the text.
+        its parameters, followed by AllocBuffers and blocks allocated by calls, in program order.
     addresses
         the addresses that a variable may have; none if it is a number.
     sources
-        the variables that a variable was declared with the address of.
+        the variables that the declared address of a variable is computed from.
     layouts
-        the memories that are read to find an element of a buffer, because its shape, strides
-        or offset say so; for those buffers that have some.
+        for some buffers, the memories that their shape, strides or offset depend on.
     """
 
     memories: Sequence[Memory]
@@ -51,12 +49,12 @@ class PointsTo:
     _found: Found = field(default_factory=Found)
 
     def of(self, var: tirx.Var) -> tuple[Memory, ...]:
-        """The memories that a variable may point into."""
+        """Return the memories that a variable may point into."""
         return _memories(self.addresses.get(var, ()))
 
     @cached_property
     def memories_behind(self) -> Mapping[tirx.Var, tuple[Memory, ...]]:
-        """`of`, for all variables that point to memory."""
+        """The result of `of` for all variables that point to memory."""
         return {var: self.of(var) for var in self.addresses}
 
     @cached_property
@@ -64,19 +62,19 @@ class PointsTo:
         return {identity(var): var for var in self.addresses}
 
     def known(self, var: tirx.Var) -> tirx.Var | None:
-        """The object that stands for a variable here; None if it points to nothing.
+        """Return the canonical Python object of a variable; None if it points to nothing.
 
-        TVM gives a new object of Python whenever a variable is asked for. All of them are found
-        as keys, but to compare two of them takes longer than all else.
+        TVM creates a Python object at each access to a variable. They are equal as keys, but
+        comparing two objects of one variable takes most of the time.
         """
         return self._variables.get(identity(var))
 
     def behind_all(self, variables: Iterable[tirx.Var]) -> Iterable[Memory]:
-        """The memories that any of some variables may point into, each once."""
+        """Return the memories that any of some variables may point into, each once."""
         return dict.fromkeys(m for var in variables for m in self.memories_behind.get(var, ()))
 
     def views(self, memory: Memory) -> list[tirx.Var]:
-        """The buffers that begin where a memory does, other than itself."""
+        """Return the buffers that begin at the start of a memory, except the memory itself."""
         return [
             var
             for var, addresses in self.addresses.items()
@@ -84,12 +82,12 @@ class PointsTo:
         ]
 
     def memories_of(self, expr: tirx.Expr) -> tuple[Memory, ...]:
-        """The memories that the value of an expression may point into."""
+        """Return the memories that the value of an expression may point into."""
         bases = [expr] if isinstance(expr, tirx.Var) else address_of(expr).bases
         return _memories(address for base in bases for address in self.addresses.get(base, ()))
 
     def addresses_of(self, pointer: tirx.Expr) -> tuple[Address, ...]:
-        """The addresses that a pointer may have."""
+        """Return the addresses that a pointer may have."""
         if is_op(pointer, "tirx.buffer_data"):
             pointer = pointer.args[0]
         if isinstance(pointer, tirx.Var):
@@ -100,7 +98,7 @@ class PointsTo:
         return tuple(Address(memory, None) for memory in self.memories_of(pointer))
 
     def element(self, buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Address, ...]:
-        """The addresses that an element of a buffer may have."""
+        """Return the addresses that an element of a buffer may have."""
         addresses = self.addresses.get(buffer, ())
         if not addresses:
             return ()
@@ -109,18 +107,12 @@ class PointsTo:
         return tuple(address.plus(terms) for address in addresses)
 
     def element_bytes(self, buffer: tirx.Var) -> int:
-        """Bytes of an element of a buffer."""
+        """Return the bytes of an element of a buffer."""
         return self._found.once(("bytes", buffer), lambda: item_bytes(str(buffer.dtype)))
 
 
 def points_to(func: tirx.PrimFunc) -> PointsTo:
-    """What the variables of a PrimFunc point to.
-
-    Parameters
-    ----------
-    func
-        flat TIR.
-    """
+    """Return the memories that the variables of a PrimFunc in flat TIR point to."""
     declared = _declarations(func.body)
     allocated = [v for v, addresses in declared.items() if any(a is None for a in addresses)]
     memories = list(dict.fromkeys([*func.params[:], *allocated]))
@@ -129,28 +121,28 @@ def points_to(func: tirx.PrimFunc) -> PointsTo:
     }
     layouts: dict[tirx.Var, tuple[Memory, ...]] = {}
     sources = {var: _sources(addresses) for var, addresses in declared.items()}
-    found = PointsTo(memories, of_variables, sources, layouts)
+    result = PointsTo(memories, of_variables, sources, layouts)
     several = {v for v in declared if len(declared[v]) > 1} | _used_before(sources)
     changes = True
     while changes:
         changes = False
         for var, addresses in declared.items():
-            pointed = [_address(found, var, address) for address in addresses]
+            pointed = [_address(result, var, address) for address in addresses]
             if var in several:
-                known = dict.fromkeys([*found.of(var), *_memories(chain(*pointed))])
+                known = dict.fromkeys([*result.of(var), *_memories(chain(*pointed))])
                 pointed = [tuple(Address(memory, None) for memory in known)]
-            before = found.of(var), layouts.get(var, ())
+            before = result.of(var), layouts.get(var, ())
             of_variables[var] = pointed[0]
-            layout = _layout(found, var)
+            layout = _layout(result, var)
             if layout:
                 layouts[var] = layout
-            # What is declared after all that it is made from is known at once.
-            changes |= bool(several) and before != (found.of(var), layout)
-    return found
+            # Iterate only if some variable has several declarations or is used before its own.
+            changes |= bool(several) and before != (result.of(var), layout)
+    return result
 
 
 def _declarations(body: tirx.Stmt) -> dict[tirx.Var, list[tirx.Expr | None]]:
-    """The addresses that variables are declared at, in the order of the text; None allocates."""
+    """Return the declared addresses of variables, in program order; None is an allocation."""
     declared: dict[tirx.Var, list[tirx.Expr | None]] = {}
 
     def declare(var: tirx.Var, address: tirx.Expr | None) -> None:
@@ -176,35 +168,35 @@ def _sources(addresses: Sequence[tirx.Expr | None]) -> tuple[tirx.Var, ...]:
 
 
 def _used_before(sources: Mapping[tirx.Var, Sequence[tirx.Var]]) -> set[tirx.Var]:
-    """The variables that are computed from such as are declared later in the text."""
-    found: set[tirx.Var] = set()
+    """Return the variables that are computed from variables declared later in program order."""
+    early: set[tirx.Var] = set()
     pending = set(sources)
     for var, bases in sources.items():
         if not pending.isdisjoint(bases):
-            found.add(var)
+            early.add(var)
         pending.remove(var)
-    return found
+    return early
 
 
-def _address(found: PointsTo, var: tirx.Var, address: tirx.Expr | None) -> tuple[Address, ...]:
-    """What `var` points to if it is declared at `address`."""
+def _address(points: PointsTo, var: tirx.Var, address: tirx.Expr | None) -> tuple[Address, ...]:
+    """Return the addresses of `var` if it is declared at `address`."""
     if address is None:
         return (Address(var),)
     if tirx.is_buffer_var(var) or isinstance(var.ty, PointerType):
-        return found.addresses_of(address)
-    # A number, which may be an address, as TIR can cast one to it.
-    return tuple(Address(memory, None) for memory in found.memories_of(address))
+        return points.addresses_of(address)
+    # A number may be an address, because TIR can cast a pointer to a number.
+    return tuple(Address(memory, None) for memory in points.memories_of(address))
 
 
-def _layout(found: PointsTo, buffer: tirx.Var) -> tuple[Memory, ...]:
-    """The memories that the layout of a buffer, or of those that it is a view of, depends on."""
+def _layout(points: PointsTo, buffer: tirx.Var) -> tuple[Memory, ...]:
+    """Return the memories that the layout of a buffer, or of a source of it, depends on."""
     if not tirx.is_buffer_var(buffer):
         return ()
     layout = [*buffer.shape[:], *buffer.strides[:], buffer.elem_offset]
     loaded = [part for part in layout if part is not None and not is_constant(part)]
     variables = nodes_of(loaded, tirx.Var) if loaded else []
-    read = [memory for var in variables for memory in found.of(var)]
-    read += [m for var in found.sources[buffer] for m in found.layouts.get(var, ())]
+    read = [memory for var in variables for memory in points.of(var)]
+    read += [m for var in points.sources[buffer] for m in points.layouts.get(var, ())]
     return tuple(dict.fromkeys(read))
 
 

@@ -1,19 +1,19 @@
-"""How far below a buffer that is still read may the buffer start that is written meanwhile?
+"""Safe distances: bytes by which an output must start below an input that dies meanwhile.
 
-An operator that reads its input in order may write its output over what it has read. The output x
-may start d bytes below the input y if no byte of x is written before y is accessed at the same
-address for the last time:
+An operator that reads its input in order may write its output over bytes that it has read. The
+output x may start d bytes below the input y if each byte of x is written after the last access to y
+at the same address:
 
     D(y, x) = max of  end of the bytes written by w - first byte accessed by a
               over all writes w of x and accesses a of y such that w runs before a
 
-Every distance of at least D is as safe. An access is a load or a store: what is stored to y after w
-would destroy what w wrote. 0 permits the same address, the size of x no common byte. All shapes are
-static, so first and end are computed for every iteration of the loops that w and a share (see
-`accessed_bytes`), and the maximum is taken along the order in which the iterations run.
+Every distance of at least D is safe. An access is a load or a store, because a store to y after w
+would destroy bytes that w wrote. A distance of 0 permits the same address; with the size of x, both
+share no byte. Shapes are static, so first and end are computed for every iteration of the loops
+that w and a share (see `accessed_bytes`). The maximum is taken in the order of the iterations.
 
-DESIGN: "the one placement rule"; P. Blacker et al., "Diagonal memory optimization", 2020, derives
-such distances by hand for convolutions.
+RFC 0009 of this repository; P. Blacker et al., "Diagonal memory optimization", 2020, derive such
+distances by hand for convolutions.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ from usmp.support.tvm_errors import report_faults
 from usmp.tir.identity import identity
 
 _MOST_PAIRS = 10000
-"""Accesses of two memories that are compared one by one; if there are more, nothing is known."""
+"""Most pairs of accesses of two memories to compare; with more, the distance is unbounded."""
 
 _MOST_COMPARED = 1 << 25
-"""Iterations that are compared for two memories, by all pairs of their accesses together."""
+"""Most iterations to compare for two memories, over all pairs of their accesses."""
 
 DEEPEST_CALLS = 50
-"""Below so many PrimFuncs that call each other, buffers are not looked at any more."""
+"""Longest chain of nested calls in which accesses of callees are compared."""
 
 
 class _Group(NamedTuple):
-    """The accesses to a memory in one outermost statement: each with its first byte, and each that
-    writes with its end, over all iterations."""
+    """The accesses to a memory in one outermost loop or statement, with their first byte, and the
+    writes with their end, over all iterations."""
 
     statement: object
     order: int
@@ -69,8 +69,8 @@ class _Group(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What decides the distance of two memories: of all their accesses, the pair of which it is the
-    greatest; None if there is no pair, or none was looked at since there are too many."""
+    """The pair of accesses whose distance is the largest, and so that of two memories; None if
+    there is no pair, or if there are too many to compare."""
 
     compared: PairDistance
     write: TracedAccess | None = None
@@ -78,25 +78,25 @@ class Decision(NamedTuple):
 
 
 class SafeOverlap(NotCopied):
-    """The safe distances between the memories of a PrimFunc: its parameters, and the buffers of
-    AllocBuffers in it and in the PrimFuncs that it calls.
+    """The safe distances between the memories of a PrimFunc: its parameters, and the AllocBuffers
+    in it and in its callees.
 
     Parameters
     ----------
     name
-        of the PrimFunc.
+        name of the PrimFunc.
     func
         the PrimFunc.
     points
-        what its variables point to.
+        the memories that its variables point to.
     trace
         its accesses.
     callees
-        the safe distances of those that it calls, by name, and of kernels, by their keys.
+        the safe distances of its callees, by name, and of kernels, by their keys.
     accessed
-        keeps the bytes of accesses, of several PrimFuncs together.
+        a cache of the bytes of accesses, shared with other PrimFuncs.
     shared
-        has what is known of traces, of several PrimFuncs together.
+        a cache of facts about traces, shared with other PrimFuncs.
     """
 
     _owns = "facts about the statements of one PrimFunc, by their addresses in this process"
@@ -118,7 +118,7 @@ class SafeOverlap(NotCopied):
         self.trace = trace
         self.callees = callees
         self.height: int = max((callee.height for callee in callees.values()), default=-1) + 1
-        """How many PrimFuncs stand below it, each called by the one before."""
+        """The length of the longest chain of nested calls below this PrimFunc."""
         self._accessed = accessed
         self._shared = shared
         self._distances: dict[tuple[Memory, Memory], int] = {}
@@ -126,19 +126,19 @@ class SafeOverlap(NotCopied):
         self._groups: dict[Memory, list[_Group]] = {}
         self._traced = {identity(memory): memory for memory in trace.accesses}
         self._sizes: dict[tuple[TracedAccess, int], int] = {}
-        """Values of what was found, kept or not."""
+        """Numbers of values of accessed bytes, cached or not."""
         self._found_for_now: dict[tuple[TracedAccess, int], AccessedBytes] = {}
-        """For one pair of memories; too much to keep."""
+        """Accessed bytes for the current pair of memories, which are too large to keep."""
 
     def distance(self, dying: Memory, written: Memory) -> int:
-        """By how many bytes `written` must start below `dying` at least, if they share bytes.
+        """Return the fewest bytes by which `written` must start below `dying` to share bytes.
 
-        0 permits the same address, the size of `written` no common byte.
+        0 permits the same address; with the size of `written`, both share no byte.
 
         Raises
         ------
         ValueError
-            the size of `written` is not known.
+            the size of `written` is unknown.
         """
         dying, written = self._in_trace(dying), self._in_trace(written)
         size_bytes = self._size_bytes(written)
@@ -147,8 +147,8 @@ class SafeOverlap(NotCopied):
         return max(0, min(self.relative_distance(dying, written), size_bytes))
 
     def relative_distance(self, dying: Memory, written: Memory) -> int:
-        """The same, not limited to what makes sense: negative if `written` may start above, and
-        `UNBOUNDED` if nothing is known; `-UNBOUNDED` if there is nothing to destroy."""
+        """Return the distance, not clamped to [0, size]: negative if `written` may start above
+        `dying`, `UNBOUNDED` if unknown, and `-UNBOUNDED` if no write precedes an access."""
         pair = dying, written = self._in_trace(dying), self._in_trace(written)
         if pair not in self._distances:
             self._distances[pair] = self.numbered.once(
@@ -157,13 +157,13 @@ class SafeOverlap(NotCopied):
         return self._distances[pair]
 
     def _in_trace(self, memory: Memory) -> Memory:
-        """Return the object by which the trace has a memory, because maps find that without a
-        comparison by TVM, which is slow; `memory` itself if nothing accesses it."""
+        """Return the Python object of a memory in the trace, because maps find it without a slow
+        comparison by TVM; `memory` itself if it has no access."""
         return self._traced.get(identity(memory), memory)
 
     @cached_property
     def numbered(self) -> NumberedTrace:
-        """Its memories and loops by numbers, for what holds for all PrimFuncs of equal traces."""
+        """The numbered trace, which shares results between PrimFuncs of equal traces."""
 
         def called(name: str, memory: Memory | None) -> Hashable:
             callee = self.callees[name]
@@ -175,7 +175,7 @@ class SafeOverlap(NotCopied):
         return numbered_trace(self.func.params, self.trace, called, self._shared)
 
     def decision(self, dying: Memory, written: Memory) -> Decision:
-        """What decides the relative distance."""
+        """Return the pair of accesses that decides the relative distance."""
         if dying.same_as(written) or not {dying, written} <= self._known:
             return Decision(PairDistance(UNBOUNDED))
         with report_faults(f"to analyze the accesses of operator {self.name}"):
@@ -183,15 +183,14 @@ class SafeOverlap(NotCopied):
 
     @cached_property
     def _known(self) -> set[Memory]:
-        """The memories of which every access is known."""
+        """The memories whose accesses are all known."""
         known = {*self.func.params, *self.trace.allocated} - self.trace.escaped
         return {self._in_trace(memory) for memory in known}
 
     @cached_property
     def groups(self) -> dict[Memory, set[object]]:
-        """The outermost statements that access each memory. Memories that have none in common
-        need no distance of their own: one is done with before the other is begun, or all of one
-        matters while the other is accessed."""
+        """The outermost statements that access each memory. While two memories without a common
+        statement are live, they cannot share bytes."""
         return {
             memory: {_outermost(access.statement) for access in accesses}
             for memory, accesses in self.trace.accesses.items()
@@ -199,9 +198,9 @@ class SafeOverlap(NotCopied):
 
     @cached_property
     def reach(self) -> CalleeReach:
-        """What a call of the PrimFunc accesses."""
-        found = self.numbered.once("reach", (), self._reach)
-        reach = dict(zip(self.trace.accesses, found, strict=True))
+        """The bytes that a call of the PrimFunc accesses."""
+        reaches = self.numbered.once("reach", (), self._reach)
+        reach = dict(zip(self.trace.accesses, reaches, strict=True))
         params = [self._in_trace(param) for param in self.func.params]
         allocated = self.trace.allocated if self.height < DEEPEST_CALLS else set()
         return CalleeReach(params, allocated, reach, self.trace.escaped)
@@ -227,7 +226,7 @@ class SafeOverlap(NotCopied):
         sizes = [size_bytes(view) for view in views if has_static_size(view)]
         if not sizes or len(sizes) < len(views):
             raise ValueError(f"the size of {memory.name} is not known")
-        # Other views may begin behind the start of a memory, and end behind those that do not.
+        # Other views begin behind the start of the memory, and may end behind these views.
         ends = (self._hull(access)[1] for access in self.trace.accesses.get(memory, ()))
         return max(*sizes, *(end for end in ends if end < UNBOUNDED // 2), 0)
 
@@ -252,7 +251,7 @@ class SafeOverlap(NotCopied):
             for first, access in firsts
             for end, write in ends
         ]
-        # No pair exceeds what it would be if all writes came first, so most need no look.
+        # `end - first` bounds the distance of a pair from above, so most pairs can be skipped.
         for greatest, write, access in sorted(possible, key=itemgetter(0), reverse=True):
             if greatest > best.compared.distance or _is_one_call(write, access):
                 compared = self.compared(write, access, most)
@@ -264,8 +263,8 @@ class SafeOverlap(NotCopied):
         )
 
     def _over_groups(self, dying: Memory, written: Memory) -> Decision:
-        """Return what decides the distance among writes, and accesses in later ones of the
-        outermost statements."""
+        """Return the pair that decides the distance among writes, and accesses in later outermost
+        statements."""
         best = Decision(PairDistance(-UNBOUNDED))
         writes = self._by_group(written)
         end_before, last_write, done = -UNBOUNDED, None, 0
@@ -284,7 +283,7 @@ class SafeOverlap(NotCopied):
         return best
 
     def _by_group(self, memory: Memory) -> list[_Group]:
-        """The accesses to a memory by outermost statement, in their order."""
+        """Return the accesses to a memory by outermost statement, in program order."""
         if memory in self._groups:
             return self._groups[memory]
         groups: dict[object, _Group] = {}
@@ -301,25 +300,25 @@ class SafeOverlap(NotCopied):
         return self._groups[memory]
 
     def _hull(self, access: TracedAccess) -> tuple[int, int]:
-        """First byte and end over all iterations."""
-        found = self._bytes(access, 0)
-        return (-UNBOUNDED, UNBOUNDED) if found is None else (int(found[0]), int(found[1]))
+        """Return the first byte and the end of an access over all iterations."""
+        touched = self._bytes(access, 0)
+        return (-UNBOUNDED, UNBOUNDED) if touched is None else (int(touched[0]), int(touched[1]))
 
     def _bytes(self, access: TracedAccess, common: int, most: int = 0) -> AccessedBytes:
-        """As `accessed_bytes`; None if they are not known. Arrays of up to `most` values are kept
-        for the pair of memories that is looked at."""
+        """Return `accessed_bytes`; None if they are unknown. Arrays of up to `most` values are
+        cached for the current pair of memories."""
         key = access, common
         if key in self._found_for_now:
             return self._found_for_now[key]
-        found = self._accessed.of(access, self.trace.bound, common)
-        self._sizes[key] = values_of(found)
+        touched = self._accessed.of(access, self.trace.bound, common)
+        self._sizes[key] = values_of(touched)
         if common and self._sizes[key] <= most:
-            self._found_for_now[key] = found
-        return found
+            self._found_for_now[key] = touched
+        return touched
 
     def compared(self, write: TracedAccess, access: TracedAccess, most: int) -> PairDistance:
-        """The greatest distance of runs of two statements, of which the write's comes first; no
-        more than `most` iterations are compared."""
+        """Return the largest distance of a write and a later access, in any iterations; at most
+        `most` iterations are compared."""
         a, b = write.statement, access.statement
         shared = shared_loops(a, b)
         ordered = sum(1 for _ in takewhile(lambda loop: loop.is_ordered, shared))
@@ -330,7 +329,7 @@ class SafeOverlap(NotCopied):
                 return PairDistance(UNBOUNDED)
             between = self._over_iterations(write, access, shared[:ordered], False, most)
             return between if between.distance > in_call else PairDistance(in_call)
-        # In one iteration of the loops that they share.
+        # The order within one iteration of the shared loops.
         before = not is_followed or (not a.loads_first if a is b else a.order < b.order)
         return self._over_iterations(write, access, shared[:ordered], before, most)
 
@@ -342,23 +341,23 @@ class SafeOverlap(NotCopied):
         before: bool,
         most: int,
     ) -> PairDistance:
-        """The same, the write being first in one iteration of `loops` only if `before`. Where
-        iterations are too many, those of inner loops are taken together: then any of the two may be
-        first."""
+        """Return the largest distance over the iterations of `loops`, where the write is first
+        within one iteration if `before`. If there are too many iterations, those of inner loops
+        count as one, in which either may be first."""
         for common in range(len(loops), -1, -1):
-            if any(self._sizes.get((one, common), 0) > most for one in (write, access)):
+            if any(self._sizes.get((side, common), 0) > most for side in (write, access)):
                 continue
-            written, accessed = (self._bytes(one, common, most) for one in (write, access))
+            written, accessed = (self._bytes(side, common, most) for side in (write, access))
             if written is None or accessed is None:
                 continue
             is_first = before or common < len(loops)
-            found = in_order(written[1], accessed[0], loops[:common], is_first, most)
-            if found is not None:
-                return found._replace(followed=common)
+            distance = in_order(written[1], accessed[0], loops[:common], is_first, most)
+            if distance is not None:
+                return distance._replace(followed=common)
         return PairDistance(UNBOUNDED)
 
     def _call_distance(self, write: TracedAccess, access: TracedAccess) -> int:
-        """What the callee's own accesses ask for, its arguments being where they are."""
+        """Return the distance within one call, from that of the callee and from its arguments."""
         callee = self.callees[str(write.statement.callee)]
         assert write.in_callee is not None and access.in_callee is not None
         if callee.height >= DEEPEST_CALLS:
@@ -377,11 +376,11 @@ def _outermost(statement: TracedStatement) -> object:
 
 
 def _is_one_call(a: TracedAccess, b: TracedAccess) -> bool:
-    """Whether both are of the same call, so that its callee knows their order."""
+    """Return whether both accesses belong to one call, so that the callee knows their order."""
     return a.statement is b.statement and a.statement.callee is not None
 
 
 def shared_loops(a: TracedStatement, b: TracedStatement) -> list[TracedLoop]:
-    """The loops that both stand in, outermost first."""
+    """Return the loops around both statements, outermost first."""
     pairs = takewhile(lambda pair: pair[0] is pair[1], zip(a.loops, b.loops, strict=False))
     return [loop for loop, _ in pairs]

@@ -1,8 +1,8 @@
-"""Which output may have the place of an input, whatever the order of the iterations is?
+"""In-place outputs for any order of iterations.
 
-Where each iteration reads elements of an input before it writes the same elements of an output, and
-no other iteration accesses them, the output may be where the input is: also if loops are parallel,
-vectorized, or bound to threads, and at every size.
+An output may be in place of an input if each iteration reads elements of the input before it writes
+the same elements of the output, and no other iteration accesses these elements. This holds for
+parallel, vectorized and thread-bound loops too, and for all sizes.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ from usmp.tir.nodes import nodes_of
 
 
 def is_in_place(accesses: ElementAccesses, dying: tirx.Var, written: tirx.Var) -> bool:
-    """Whether `written` may begin at the first byte of `dying`, whose content is used by nothing
-    else later.
+    """Return whether `written` may be in place of `dying`, whose content is not used later.
 
     Parameters
     ----------
     accesses
-        of the PrimFunc.
+        the accesses of the PrimFunc.
     dying, written
-        two of its parameters, buffers of elements of one type.
+        two of its buffer parameters.
     """
     if accesses.is_reordered or {dying, written} & accesses.pointed_to:
         return False
@@ -38,32 +37,32 @@ def is_in_place(accesses: ElementAccesses, dying: tirx.Var, written: tirx.Var) -
         return False
     read, wrote = (accesses.by_buffer.get(buffer, []) for buffer in (dying, written))
     if not read or not wrote:
-        # Nothing is to be kept, or nothing is overwritten.
+        # Without reads, no content is needed; without writes, none is overwritten.
         return True
     if any(access.is_write for access in read):
         return False
-    if max(each.order for each in read) > min(each.order for each in wrote):
+    if max(access.order for access in read) > min(access.order for access in wrote):
         return False
     shared = _shared_loops([*read, *wrote])
     if not shared:
-        # One part of the PrimFunc reads, a later one writes.
+        # Reads must be in earlier outermost loops than writes, and threads must not run both.
         return not accesses.has_threads and not _is_one_statement(read, wrote)
     return _SameElement(accesses, shared).holds(dying, read, written, wrote)
 
 
 def _is_one_statement(read: Sequence[ElementAccess], wrote: Sequence[ElementAccess]) -> bool:
-    """Whether loops around some of both are the same, though not around all."""
-    outermost = {each.loops[0] for each in read if each.loops}
-    return any(each.loops and each.loops[0] in outermost for each in wrote)
+    """Return whether an outermost loop has both reads and writes."""
+    outermost = {access.loops[0] for access in read if access.loops}
+    return any(access.loops and access.loops[0] in outermost for access in wrote)
 
 
 def _shared_loops(accesses: Sequence[ElementAccess]) -> list[ElementLoop]:
     levels = zip(*(access.loops for access in accesses), strict=False)
-    return [level[0] for level in takewhile(lambda one: len(set(one)) == 1, levels)]
+    return [level[0] for level in takewhile(lambda loops: len(set(loops)) == 1, levels)]
 
 
 class _SameElement:
-    """Compares elements that are accessed in one iteration of some loops."""
+    """A comparison of the elements that are accessed in one iteration of some loops."""
 
     def __init__(self, accesses: ElementAccesses, loops: Sequence[ElementLoop]) -> None:
         self.bound = accesses.bound
@@ -89,36 +88,36 @@ class _SameElement:
         for variable, extent in self.extents.items():
             zero = tirx.const(0, variable.ty)
             self.analyzer.bind(variable, Range.from_min_extent(zero, extent.astype(zero.ty)))
-        outside = {each.variable for access in (*read, *wrote) for each in access.loops}
+        outside = {loop.variable for access in (*read, *wrote) for loop in access.loops}
         self.inner = (outside - set(variables)) | self.bound
         first = wrote[0].indices
         return (
             self.is_one_element_each(first)
-            and all(self.is_same(written, first, written, each.indices) for each in wrote)
-            and all(self.is_same(written, first, dying, each.indices) for each in read)
+            and all(self.is_same(written, first, written, access.indices) for access in wrote)
+            and all(self.is_same(written, first, dying, access.indices) for access in read)
         )
 
     def is_same(
         self,
-        one: tirx.Var,
-        at: Sequence[tirx.Expr],
+        buffer: tirx.Var,
+        element: Sequence[tirx.Expr],
         other: tirx.Var,
         indices: Sequence[tirx.Expr],
     ) -> bool:
-        """Whether an element of one buffer is as far from its start as one of another."""
+        """Return whether elements of two buffers have the same offset from the start."""
         if self.varies(indices):
             return False
-        if one.same_as(other) or tvm_ffi.structural_equal(list(one.shape), list(other.shape)):
-            return all(map(self.analyzer.can_prove_equal, at, indices))
-        flat = _flattened(one.shape, at), _flattened(other.shape, indices)
+        if buffer.same_as(other) or tvm_ffi.structural_equal(list(buffer.shape), list(other.shape)):
+            return all(map(self.analyzer.can_prove_equal, element, indices))
+        flat = _flattened(buffer.shape, element), _flattened(other.shape, indices)
         return bool(self.analyzer.can_prove_equal(*flat))
 
     def varies(self, indices: Sequence[tirx.Expr]) -> bool:
-        """Whether indices are not the same all over one iteration of the loops."""
-        return any(var in self.inner for each in indices for var in nodes_of(each, tirx.Var))
+        """Return whether indices may change within one iteration of the loops."""
+        return any(var in self.inner for index in indices for var in nodes_of(index, tirx.Var))
 
     def is_one_element_each(self, indices: Sequence[tirx.Expr]) -> bool:
-        """Whether no two iterations of the loops have the same indices."""
+        """Return whether no two iterations of the loops have the same indices."""
         if self.varies(indices):
             return False
         missing = {
@@ -128,15 +127,15 @@ class _SameElement:
         }
         variables = list(self.extents)
         for index in indices:
-            found = detect_linear_equation(self.analyzer.simplify(index), variables)
-            if not len(found):
+            factors = detect_linear_equation(self.analyzer.simplify(index), variables)
+            if not len(factors):
                 return False
             terms = [
                 (abs(int(factor)), variable)
-                for variable, factor in zip(variables, found, strict=False)
+                for variable, factor in zip(variables, factors, strict=False)
                 if isinstance(factor, tirx.IntImm) and int(factor)
             ]
-            if any(not isinstance(factor, tirx.IntImm) for factor in found[:-1]):
+            if any(not isinstance(factor, tirx.IntImm) for factor in factors[:-1]):
                 return False
             used = [variable for _, variable in terms if variable in missing]
             if not self.is_mixed_radix(
@@ -151,7 +150,7 @@ class _SameElement:
         return not missing
 
     def is_mixed_radix(self, terms: Sequence[tuple[int, tirx.Expr]]) -> bool:
-        """Whether sums of factors and numbers below extents differ where the numbers do."""
+        """Return whether sums of factors times digits (below the extents) are all different."""
         reach: tirx.Expr = tirx.IntImm("int64", 0)
         for factor, extent in sorted(terms, key=lambda term: term[0]):
             if not self.analyzer.can_prove(reach < factor):

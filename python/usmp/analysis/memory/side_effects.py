@@ -1,4 +1,4 @@
-"""What does a statement do beside reading and writing memory?"""
+"""Side effects of statements besides reads and writes of memory."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from usmp.analysis.memory.effects import effect_kind
 from usmp.objects.extern_kernel import ExternKernel
 
 _HARMLESS = (0, 1, 4, 5)
-"""Of TVM's `CallEffectKind`: annotations, pure functions, and what stands in arguments only."""
+"""TVM's `CallEffectKind`s of annotations, pure functions, and operators within arguments."""
 _JUMP = 6
 
 
 class Effect(IntEnum):
-    """The later ones include those before."""
+    """The kinds of side effects; a kind includes all smaller ones."""
 
     NONE = 0
     UNKNOWN = 1
-    """Something that others like it may depend on: a function outside of the module is called."""
+    """A call of a function outside of the module, so that calls must keep their order."""
     MAY_END = 2
-    """It may end the run, so that what follows relies on it."""
+    """The statement may end the run, so that later statements depend on it."""
 
 
 def effect_of(
@@ -36,16 +36,16 @@ def effect_of(
     kernels: Mapping[str, ExternKernel],
     is_main: bool = False,
 ) -> Effect:
-    """The effect of a statement or body, or of several statements together.
+    """Return the largest side effect of a statement, a body, or several statements.
 
     Parameters
     ----------
     calls
-        has the PrimFuncs that it may call.
+        a resolver of callees.
     callees
-        the effects of those that it calls, by name.
+        the effects of the callees, by name.
     kernels
-        the functions outside of the module that state what they do, by symbol.
+        the functions outside of the module with stated accesses, by symbol.
     is_main
         whether a return ends the run.
     """
@@ -70,7 +70,7 @@ def effect_of(
 
 
 def _plain_call(stmt: object, calls: CallResolver) -> PrimFuncCall | None:
-    """The call of a PrimFunc with variables, if the statement is nothing else: most are."""
+    """Return the call of a PrimFunc with variables, if a statement is only that (a fast path)."""
     if not (isinstance(stmt, tirx.Evaluate) and isinstance(stmt.value, Call)):
         return None
     call = calls.resolve(stmt.value)
@@ -83,7 +83,7 @@ def _plain_call(stmt: object, calls: CallResolver) -> PrimFuncCall | None:
 def _of_call(call: Call, kernels: Mapping[str, ExternKernel]) -> Effect:
     if is_op(call, "tirx.call_extern") and isinstance(call.args[0], StringImm):
         kernel = kernels.get(str(call.args[0].value))
-        # That it can fail counts where the answer is minded: there, a return says so.
+        # Not MAY_END if it can fail, because code that checks its status has a return of its own.
         if kernel is not None and not kernel.can_fail and not kernel.keeps_state:
             return Effect.NONE
     if not isinstance(call.op, Op):

@@ -1,4 +1,4 @@
-"""A call of a function outside of the module that states what it does with its arguments."""
+"""Calls of functions outside of the module whose accesses to arguments are stated."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from usmp.objects.extern_kernel import ExternKernel, KernelArgument
 
 
 class StatedKernel:
-    """The safe distances of a kernel, as `SafeOverlap` has those of a PrimFunc.
+    """The stated safe distances of a kernel, with the interface of `SafeOverlap`.
 
     Parameters
     ----------
     kernel
-        what it states.
+        the kernel with its statements.
     """
 
     height = 0
-    """It calls no PrimFunc."""
+    """The length of its chain of calls: a kernel calls no PrimFunc."""
 
     def __init__(self, kernel: ExternKernel) -> None:
         self.kernel = kernel
@@ -38,15 +38,15 @@ class StatedKernel:
 
     @property
     def key(self) -> str:
-        """What `TracedStatement.callee` is for a call of it; no PrimFunc is called so."""
+        """The `TracedStatement.callee` of its calls, which is not the name of any PrimFunc."""
         return f"extern {self.kernel.symbol}"
 
     def relative_distance(self, dying: Memory, written: Memory) -> int:
-        """By how many bytes one argument must start below the other at least."""
+        """Return the fewest bytes by which one argument must start below the other."""
         if dying.same_as(written):
             return UNBOUNDED
         indices = self._index(dying), self._index(written)
-        # Nothing of the other may be written before the last access of the one.
+        # Without a statement, share no byte: `written` may be written before `dying` is read.
         apart = int(self.kernel.arguments[indices[1]].size_bytes)
         return self._distances.get(indices, apart)
 
@@ -55,7 +55,7 @@ class StatedKernel:
 
 
 def stated_access(argument: KernelArgument) -> Access:
-    """What a kernel does with the memory behind an argument."""
+    """Return the stated access of a kernel to the memory of an argument."""
     if argument.writes:
         return Access.UNKNOWN if argument.reads else Access.WRITE
     return Access.READ
@@ -64,14 +64,14 @@ def stated_access(argument: KernelArgument) -> Access:
 def stated_kernel(
     expr: tirx.Expr, kernels: Mapping[str, StatedKernel], where: str
 ) -> tuple[StatedKernel, Call] | None:
-    """The kernel that an expression calls, and the call; None if it is no such call.
+    """Return the kernel that an expression calls, and the call; None for other expressions.
 
     Parameters
     ----------
     kernels
-        by symbol.
+        the kernels, by symbol.
     where
-        the name of the PrimFunc.
+        the name of the PrimFunc, for errors.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Accesses of a PrimFunc to memory: what `fold_trace` finds."""
+"""The memory trace of a PrimFunc, as `fold_trace` returns it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class TracedStatement:
     Parameters
     ----------
     order
-        among the statements of the PrimFunc, as the text has them.
+        position among the statements of the PrimFunc, in program order.
     loops
-        that it stands in, outermost first.
+        the loops around the statement, outermost first.
     loads_first
-        whether it reads all that it reads before it writes.
+        whether all reads of the statement precede its write.
     callee
-        the name of the PrimFunc that it calls, if that is all that it does.
+        the name of the called PrimFunc, if the statement is only a call.
     """
 
     order: int
@@ -39,13 +39,15 @@ class TracedAccess:
     Parameters
     ----------
     address
-        an address; the access begins at `first` and ends before `end`, in bytes from it.
+        the address of the element or argument.
+    first, end
+        half-open range of bytes, relative to `address`.
     is_write
-        whether it may write.
+        whether the access may write.
     conditions
-        under which it happens.
+        the guards of the access.
     in_callee
-        what the memory is to the PrimFunc that the statement calls.
+        the memory as seen by the called PrimFunc: its parameter or AllocBuffer.
     """
 
     statement: TracedStatement
@@ -59,8 +61,8 @@ class TracedAccess:
 
 @dataclass(frozen=True)
 class Reach:
-    """The first byte of a memory that is accessed, and the end of those that are written, at the
-    most; `-UNBOUNDED` if none is."""
+    """The first accessed byte of a memory, and the end of its written bytes; `-UNBOUNDED` if a
+    call writes none."""
 
     first: int
     written_end: int
@@ -68,18 +70,18 @@ class Reach:
 
 @dataclass(frozen=True)
 class CalleeReach:
-    """What a call of a PrimFunc accesses.
+    """The bytes that a call of a PrimFunc accesses.
 
     Parameters
     ----------
     params
         its parameters.
     allocated
-        the buffers that it and what it calls allocate.
+        the buffers that it and its callees allocate.
     reach
-        of the parameters and buffers that are accessed.
+        accessed bytes of each accessed parameter and buffer.
     escaped
-        those whose address is kept.
+        parameters and buffers whose address escapes.
     """
 
     params: list[Memory]
@@ -95,15 +97,15 @@ class MemoryTrace:
     Parameters
     ----------
     accesses
-        of each memory, in the order of the text.
+        accesses to each memory, in program order.
     passed
-        addresses in each memory that tensor intrinsics are called with, as accesses of no bytes.
+        address arguments of tensor intrinsics in each memory, as accesses of no bytes.
     bound
-        variables of `Bind` and `Let`, with what they are bound to.
+        variables of `Bind` and `Let`, with their values.
     escaped
-        memories whose address is kept.
+        memories whose address escapes.
     allocated
-        buffers of AllocBuffers, also of those in PrimFuncs that it calls.
+        AllocBuffers of the PrimFunc and of its callees.
     """
 
     accesses: dict[Memory, list[TracedAccess]] = field(default_factory=dict)

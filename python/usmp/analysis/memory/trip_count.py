@@ -1,4 +1,4 @@
-"""How many iterations does a loop have?"""
+"""Upper bounds of trip counts of loops."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from tvm.ir import Range
 from tvm.sym import Analyzer
 
 UNKNOWN_TRIP_COUNT = 10
-"""Assumed where the trip count is not known, as GCC does (`--param avg-loop-niter`)."""
+"""The assumed count where the trip count is unknown, as in GCC (`--param avg-loop-niter`)."""
 
 _MOST_BOUNDED = 1 << 31
-"""A bound of the integer type itself is none."""
+"""A bound that is only that of the integer type, so that the trip count is unknown."""
 
 
 def trip_count(loop: tirx.For, outside: Sequence[tirx.For]) -> int:
-    """The most iterations that `loop` can have, or `UNKNOWN_TRIP_COUNT` if nothing bounds them.
+    """Return the most iterations of `loop`, or `UNKNOWN_TRIP_COUNT` if it has no upper bound.
 
     Parameters
     ----------
     loop
         a loop of any kind.
     outside
-        the loops that it stands in, outermost first; its extent may depend on theirs.
+        the loops around it, outermost first; its extent may depend on their variables.
     """
     extent, step = _largest(loop.extent, outside), 1
     if loop.step is not None:

@@ -1,4 +1,4 @@
-"""How many bytes of a parameter's memory does a PrimFunc use?"""
+"""The bytes of a parameter's memory that a PrimFunc uses."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from usmp.analysis.memory.points_to import PointsTo
 
 
 def used_bytes(memory: Memory, points: PointsTo, liveness: FunctionLiveness) -> int | None:
-    """Bytes from the start of a memory to the end of all buffers that are declared in it, which
-    nothing accesses beyond their end; None if that is not known, because the PrimFunc gives away
-    its address, or that of something in it.
+    """Return the bytes from the start of a memory to the end of all buffers declared in it.
+
+    Buffers are not accessed beyond their end. The result is None if the PrimFunc passes on an
+    address in the memory, or if a buffer has an unknown offset or size.
     """
     if memory in liveness.escaping:
         return None

@@ -1,4 +1,4 @@
-"""The memories, statements and loops that events are in."""
+"""The state of the liveness fold: memories, statements and loops."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from usmp.analysis.memory.memories import Memory
 
 @dataclass
 class MemoryState:
-    """What is known of a memory so far.
+    """A memory and its accesses so far.
 
     Parameters
     ----------
     loop_depth
-        of its AllocBuffer, the least if there are several; 0 for a parameter.
+        number of loops around its AllocBuffer, the smallest if there are several; 0 for a
+        parameter.
     allocations
         its AllocBuffers.
     escaped
-        whether its address is kept.
+        whether its address escapes.
     use
-        what is done to it.
+        its accesses.
     """
 
     loop_depth: int = 0
@@ -36,7 +37,7 @@ class MemoryState:
 
 @dataclass
 class Statement:
-    """An outermost statement, and what it has done to memory so far."""
+    """A top-level statement, and its accesses so far."""
 
     stmt: tirx.Stmt
     start: int
@@ -46,18 +47,18 @@ class Statement:
     allocations: dict[tirx.AllocBuffer, list[PositionRange]] = field(default_factory=dict)
 
     def touch(self, memory: Memory, start: int, stop: int) -> None:
-        """The memory is accessed at these positions."""
+        """Extend the live range of a memory in this statement to these positions."""
         low, high = self.ranges.get(memory, (start, stop))
         self.ranges[memory] = (min(low, start), max(high, stop))
 
     def access(self, memory: Memory, access: Access) -> None:
-        """Something is done to the memory."""
+        """Record an access to a memory."""
         self.accesses[memory] = self.accesses.get(memory, Access.NONE) | access
 
 
 @dataclass
 class Loop:
-    """A region that the events are in, and how often the statement around it runs."""
+    """A region around the current event; `times` is how often the statement around it runs."""
 
     region: Region
     start: int

@@ -1,1 +1,1 @@
-"""PrimFuncs with symbolic sizes: what holds for every size that a run may be given."""
+"""Analyses of PrimFuncs with symbolic sizes, with results that hold for every size of a run."""

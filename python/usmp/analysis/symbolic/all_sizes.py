@@ -1,9 +1,9 @@
-"""The buffers of a module with symbolic sizes, such that a plan holds for every size.
+"""Extraction of the buffers of a module with symbolic sizes, so that a plan holds for every size.
 
-Statements stand in one order, whatever the sizes are, and so do live ranges and conflicts. A buffer
-takes the most bytes that it takes at any size. By how many bytes one may overlap another is found
-for each size by itself; what counts is the largest distance. Where there are too many sizes for
-that, or one has no upper bound, buffers share no bytes while both are live.
+The order of statements does not depend on sizes, and neither do live ranges and conflicts. A buffer
+has its largest size. A safe distance is the largest over all sizes, each of which is analyzed
+separately. If there are too many sizes, or one has no upper bound, buffers that are live together
+share no bytes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.objects.symbolic_size import SymbolicSize, has_symbolic_sizes, symbolic_sizes
 
 MOST_SIZES = 1024
-"""For which overlaps are found, each by itself."""
+"""Most combinations of sizes for which overlaps are computed."""
 
 
 def extract_for_all_sizes(
@@ -39,7 +39,7 @@ def extract_for_all_sizes(
     overlap: bool = True,
     preserve_inputs: bool = False,
 ) -> BufferInfoAnalysis:
-    """What `extract_buffer_info` finds, for every size that runs are given.
+    """Return the result of `extract_buffer_info` that holds for every size of a run.
 
     Parameters
     ----------
@@ -48,49 +48,49 @@ def extract_for_all_sizes(
     mod
         the module.
     store
-        has instances of PrimFuncs; grows.
+        a cache of instances of PrimFuncs.
     overlap, preserve_inputs
-        as there.
+        options of `extract_buffer_info`.
 
     Raises
     ------
     ValueError
-        see there; a size that is no expression of the sizes.
+        an error of `extract_buffer_info`; a buffer whose size does not depend on these sizes only.
     """
     sizes = symbolic_sizes(mod[main])
     instances = Instances(mod, main, store)
     largest = instances.at(upper_bounds(sizes))
     bytes_of = largest_bytes(instances, sizes)
-    for stmt, of in largest.allocations.items():
-        if of not in bytes_of and has_static_size(stmt.buffer) and not has_static_size(of.buffer):
+    for stmt, key in largest.allocations.items():
+        if key not in bytes_of and has_static_size(stmt.buffer) and not has_static_size(key.buffer):
             raise ValueError(
-                f"the size of buffer {of.buffer.name} is no sum, product, quotient, remainder, "
+                f"the size of buffer {key.buffer.name} is no sum, product, quotient, remainder, "
                 "minimum or maximum of sizes of one run"
             )
-    found = extract_buffer_info(
+    analysis = extract_buffer_info(
         largest.mod[main],
         largest.mod,
         overlap and are_few(sizes),
         preserve_inputs,
-        {stmt: bytes_of[of] for stmt, of in largest.allocations.items() if of in bytes_of},
+        {stmt: bytes_of[key] for stmt, key in largest.allocations.items() if key in bytes_of},
         DistancesOfAllSizes(main, instances, largest, store) if are_few(sizes) else None,
     )
-    stmts = {info: largest.allocations[stmt] for info, stmt in found.buffer_info_stmts.items()}
-    return BufferInfoAnalysis(stmts, found.memory_pressure, found.pool_memory_pressure)
+    stmts = {info: largest.allocations[stmt] for info, stmt in analysis.buffer_info_stmts.items()}
+    return BufferInfoAnalysis(stmts, analysis.memory_pressure, analysis.pool_memory_pressure)
 
 
 def largest_bytes(instances: Instances, sizes: list[SymbolicSize]) -> dict[tirx.AllocBuffer, int]:
-    """The most bytes that allocations take; without those that have no bound."""
-    found = {}
+    """Return the largest bytes of each allocation; allocations without a bound are left out."""
+    most_bytes = {}
     for stmt, extent in instances.extents().items():
         with suppress(ValueError):
             item = tvm.DataType(str(stmt.buffer.dtype)).itemsize
-            found[stmt] = max(greatest(extent, sizes), 0) * int(item)
-    return found
+            most_bytes[stmt] = max(greatest(extent, sizes), 0) * int(item)
+    return most_bytes
 
 
 def largest_bytes_of(mod: IRModule) -> dict[tirx.AllocBuffer, int]:
-    """The same of a module, where it is the `__tvm_main__` that has symbolic sizes."""
+    """Return the largest bytes of allocations for the symbolic sizes of `__tvm_main__`."""
     if not has_symbolic_sizes(mod):
         return {}
     instances = Instances(mod, MAIN_FUNCTION_NAME, InstanceStore())
@@ -98,6 +98,6 @@ def largest_bytes_of(mod: IRModule) -> dict[tirx.AllocBuffer, int]:
 
 
 def are_few(sizes: list[SymbolicSize]) -> bool:
-    """Whether overlaps are found for these sizes."""
+    """Return whether there are few enough combinations of sizes to compute overlaps."""
     count = combinations_of(sizes)
     return count is not None and count <= MOST_SIZES

@@ -1,8 +1,8 @@
-"""Safe distances between buffers at every size that runs may be given.
+"""Safe distances between buffers for every combination of symbolic sizes.
 
-The distance of two tensors of a main function is most often that of one operator, which reads one
-of them for the last time and writes the other one. Then it is found on instances of this operator;
-otherwise on instances of the whole program.
+Most often one operator decides the distance of two tensors of a main function, because it reads one
+of them for the last time and writes the other. Then only instances of this operator are analyzed,
+otherwise instances of the whole program.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from usmp.analysis.symbolic.instances import Instance, Instances, InstanceStore,
 
 
 class DistancesOfAllSizes:
-    """The safe distances between the memories of a main function, whatever its sizes are.
+    """The safe distances between the memories of a main function, for all sizes.
 
     Parameters
     ----------
     main
-        its name.
+        name of the main function.
     instances
-        of the module; its sizes have upper bounds.
+        instances of the module, whose sizes have upper bounds.
     largest
-        the one whose memories they are.
+        the instance for the largest sizes, whose memories are arguments of `distance`.
     store
-        has facts of instances; grows.
+        a cache of facts of instances.
     """
 
     def __init__(
@@ -46,33 +46,33 @@ class DistancesOfAllSizes:
         self._store = store
         self._largest = largest
         self._extents = instances.extents()
-        self._allocations = {stmt.buffer: of for stmt, of in largest.allocations.items()}
+        self._allocations = {stmt.buffer: key for stmt, key in largest.allocations.items()}
         self._overlap = self._overlap_of(largest)
         self._found: dict[tuple[Memory, Memory], np.ndarray] = {}
         self.groups: Mapping[Memory, set[object]] = self._overlap.groups
 
     def distance(self, dying: Memory, written: Memory) -> int:
-        """As `SafeOverlap.distance`, for all sizes.
+        """Return the largest `SafeOverlap.distance` over all sizes.
 
         Raises
         ------
         ValueError
-            the size of `written` is not known.
+            the size of `written` is unknown.
         """
         if self._overlap.distance(dying, written) >= int(self.bytes_of(written).max()):
             return int(self.bytes_of(written).max())
         return int(self.by_size(dying, written).max())
 
     def by_size(self, dying: Memory, written: Memory) -> np.ndarray:
-        """The distance at each combination of sizes, in the order of `all_sizes`."""
+        """Return the distance at each combination of sizes, in the order of `all_sizes`."""
         pair = dying, written
         if pair not in self._found:
-            found = self._of_one_call(dying, written)
-            if found is None:
-                found = np.array([o.distance(m[dying], m[written]) for o, m in self._programs])
+            distances = self._of_one_call(dying, written)
+            if distances is None:
+                distances = np.array([o.distance(m[dying], m[written]) for o, m in self._programs])
             else:
-                found = np.maximum(np.minimum(found, self.bytes_of(written)), 0)
-            self._found[pair] = found
+                distances = np.maximum(np.minimum(distances, self.bytes_of(written)), 0)
+            self._found[pair] = distances
         return self._found[pair]
 
     @cached_property
@@ -80,23 +80,23 @@ class DistancesOfAllSizes:
         """The values of each size, by name, in the order of `all_sizes`."""
         combinations = list(all_sizes(self._instances.sizes))
         names = [str(size.name) for size in self._instances.sizes]
-        return {name: np.array([each[name] for each in combinations]) for name in names}
+        return {name: np.array([sizes[name] for sizes in combinations]) for name in names}
 
     def bytes_of(self, memory: Memory) -> np.ndarray:
-        """What a buffer takes at each combination of sizes."""
+        """Return the bytes of a buffer at each combination of sizes."""
         count = len(next(iter(self.values.values())))
         extent = self._extents.get(self._allocations[memory])
         if extent is None:
             return np.full(count, size_bytes(memory))
         item = int(tvm.DataType(str(memory.dtype)).itemsize)
         elements = np.broadcast_to(value_of(extent, self.values), count)
-        taken: np.ndarray = np.maximum(elements, 0) * item
-        return taken
+        size: np.ndarray = np.maximum(elements, 0) * item
+        return size
 
     # ---- one operator
 
     def _of_one_call(self, dying: Memory, written: Memory) -> np.ndarray | None:
-        """The distances that one operator asks for, without limits; None if others matter, too."""
+        """Return the unclamped distances within one operator; None if others matter, too."""
         pair = self._accesses_of_one_call(dying, written)
         if pair is None:
             return None
@@ -117,9 +117,9 @@ class DistancesOfAllSizes:
     def _accesses_of_one_call(
         self, dying: Memory, written: Memory
     ) -> tuple[TracedAccess, TracedAccess] | None:
-        """The access of one and the write of the other buffer, both from their first bytes on, if
-        all that matters are these two in one call: after the first write nothing else accesses
-        what dies, and before that access nothing else is written."""
+        """Return the access to `dying` and the write to `written`, if both belong to one call that
+        gets the first bytes of both buffers, and only these two matter: nothing else accesses
+        `dying` after the first write, and nothing else writes `written` before the access."""
         trace = self._overlap.trace
         if {dying, written} & trace.escaped:
             return None
@@ -134,33 +134,33 @@ class DistancesOfAllSizes:
         if len(before) != 1 or before[0].statement is not access.statement:
             return None
         is_plain = access.statement.callee is not None and not any(
-            each.statement.loops or each.conditions or each.address.terms != ()
-            for each in (*accesses, *writes)
+            item.statement.loops or item.conditions or item.address.terms != ()
+            for item in (*accesses, *writes)
         )
         return (access, before[0]) if is_plain else None
 
     def _distances_in(self, name: str, dying: int, written: int) -> np.ndarray:
-        """The distances between two parameters of an operator."""
-        found = []
+        """Return the distances between two parameters of an operator, at each size."""
+        distances = []
         for sizes in all_sizes(self._instances.sizes):
             functions = self._instances.functions_at(name, sizes)
             overlap = ModuleFacts(functions, self._store.facts).of(name).overlap
             params = overlap.func.params
-            found.append(overlap.relative_distance(params[dying], params[written]))
-        return np.array(found, dtype=np.int64)
+            distances.append(overlap.relative_distance(params[dying], params[written]))
+        return np.array(distances, dtype=np.int64)
 
     # ---- the whole program
 
     @cached_property
     def _programs(self) -> list[tuple[SafeOverlap, dict[Memory, Memory]]]:
-        """Those of all sizes, with the memories that are those of the largest."""
-        by_stmt = {of: stmt.buffer for stmt, of in self._largest.allocations.items()}
-        found = []
+        """The distances of the program at each size, with its memories by those of `largest`."""
+        by_stmt = {key: stmt.buffer for stmt, key in self._largest.allocations.items()}
+        programs = []
         for sizes in all_sizes(self._instances.sizes):
             instance = self._instances.at(sizes)
-            memories = {by_stmt[of]: stmt.buffer for stmt, of in instance.allocations.items()}
-            found.append((self._overlap_of(instance), memories))
-        return found
+            memories = {by_stmt[key]: stmt.buffer for stmt, key in instance.allocations.items()}
+            programs.append((self._overlap_of(instance), memories))
+        return programs
 
     def _overlap_of(self, instance: Instance) -> SafeOverlap:
         return ModuleFacts(prim_funcs(instance.mod), self._store.facts).of(self._main).overlap

@@ -15,7 +15,7 @@ from usmp.objects.symbolic_size import SymbolicSize
 from usmp.tir.nodes import nodes_of
 
 _MOST_VALUES = 1 << 20
-"""Of an extent; if it may have more, it is bounded by the values of its parts."""
+"""Most values of an extent to evaluate; with more, interval arithmetic bounds the extent."""
 
 _OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
     tirx.Add: np.add,
@@ -29,19 +29,19 @@ _OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
 
 
 def value_of(extent: tirx.Expr | int, values: Mapping[str, Any]) -> Any:
-    """An extent for given sizes.
+    """Evaluate an extent for given sizes.
 
     Parameters
     ----------
     extent
-        as of `usmp.tir.size_expressions.in_int32`.
+        an extent that `usmp.tir.size_expressions.in_int32` accepts.
     values
-        of the sizes, by name: integers, or arrays of them.
+        values of the sizes, by name: integers, or arrays of integers.
 
     Raises
     ------
     ValueError
-        it is something else, or has another variable.
+        the extent is another expression, or has another variable.
     """
     if isinstance(extent, int | tirx.IntImm):
         return int(extent)
@@ -60,13 +60,13 @@ def _operation(extent: tirx.Expr) -> Callable[[Any, Any], Any]:
 
 
 def greatest(extent: tirx.Expr | int, sizes: Iterable[SymbolicSize]) -> int:
-    """The largest value of an extent within the bounds of sizes, or more if there are too many
-    values to look at.
+    """Return the largest value of an extent within the bounds of sizes, or an upper bound if there
+    are too many values to evaluate.
 
     Raises
     ------
     ValueError
-        it depends on something that has no upper bound.
+        the extent depends on a variable without an upper bound.
     """
     return _bounds(extent, {str(size.name): size for size in sizes})[1]
 
@@ -83,8 +83,8 @@ def _bounds(extent: tirx.Expr | int, sizes: Mapping[str, SymbolicSize]) -> tuple
     ranges = [np.arange(sizes[n].lower_bound, (sizes[n].upper_bound or 0) + 1) for n in names]
     if prod(len(values) for values in ranges) <= _MOST_VALUES:
         grid = np.meshgrid(*ranges, indexing="ij")
-        found = np.asarray(value_of(extent, dict(zip(names, grid, strict=True))))
-        return int(found.min()), int(found.max())
+        results = np.asarray(value_of(extent, dict(zip(names, grid, strict=True))))
+        return int(results.min()), int(results.max())
     if isinstance(extent, tirx.Cast):
         return _bounds(extent.value, sizes)
     if isinstance(extent, Var):

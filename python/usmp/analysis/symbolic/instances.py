@@ -1,4 +1,4 @@
-"""A module with symbolic sizes, as it is where a run is given certain ones."""
+"""Instances of a module with symbolic sizes: copies with constant sizes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from usmp.tir.nodes import nodes_of
 from usmp.tir.size_expressions import in_int32
 
 Sizes = Mapping[str, int]
-"""Symbolic sizes by name -> what a run is given."""
+"""The values of symbolic sizes in a run, by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +36,9 @@ class Instance:
     Parameters
     ----------
     mod
-        the module; its statements are those of the one with symbolic sizes, one by one.
+        the module, with the same statements as the module with symbolic sizes.
     allocations
-        its AllocBuffers -> those of the module with symbolic sizes.
+        for its AllocBuffers, those of the module with symbolic sizes.
     """
 
     mod: IRModule
@@ -46,7 +46,7 @@ class Instance:
 
 
 def combinations_of(sizes: list[SymbolicSize]) -> int | None:
-    """How many sizes runs may be given; None if there is no bound."""
+    """Return the number of combinations of sizes; None if a size has no upper bound."""
     counts = [
         None if size.upper_bound is None else size.upper_bound - size.lower_bound + 1
         for size in sizes
@@ -55,18 +55,12 @@ def combinations_of(sizes: list[SymbolicSize]) -> int | None:
 
 
 def upper_bounds(sizes: list[SymbolicSize]) -> dict[str, int]:
-    """The largest sizes that runs may be given; without those that have no bound."""
+    """Return the upper bounds of sizes, by name; sizes without one are left out."""
     return {str(s.name): s.upper_bound for s in sizes if s.upper_bound is not None}
 
 
 def all_sizes(sizes: list[SymbolicSize]) -> Iterator[dict[str, int]]:
-    """All of them, the largest first.
-
-    Parameters
-    ----------
-    sizes
-        that have upper bounds.
-    """
+    """Yield all combinations of sizes with upper bounds, the largest first."""
     ranges = [range(size.upper_bound or 0, size.lower_bound - 1, -1) for size in sizes]
     for values in product(*ranges):
         yield {str(size.name): value for size, value in zip(sizes, values, strict=True)}
@@ -74,17 +68,17 @@ def all_sizes(sizes: list[SymbolicSize]) -> Iterator[dict[str, int]]:
 
 @dataclass(frozen=True)
 class InstanceStore:
-    """Instances of PrimFuncs of any modules, and what is known of them."""
+    """A cache of instances of PrimFuncs of any modules, and of facts about them."""
 
     functions: dict[Hashable, tirx.PrimFunc] = field(default_factory=dict)
     distances: dict[Hashable, np.ndarray] = field(default_factory=dict)
-    """Between parameters of PrimFuncs, for all sizes."""
+    """Safe distances between parameters of PrimFuncs, at each size."""
     facts: FactStore = field(default_factory=FactStore)
     kept: list[tirx.PrimFunc] = field(default_factory=list)
-    """What keys name by address, so that no other object gets it."""
+    """PrimFuncs that keys identify by address, kept alive so that no other object gets it."""
 
     def instance(self, func: tirx.PrimFunc, known: Mapping[Var, int]) -> tirx.PrimFunc:
-        """The PrimFunc with constants in the place of these parameters, which it still takes."""
+        """Return the PrimFunc with parameters replaced by constants; it still takes them."""
         if not known:
             return func
         key = identity(func), tuple((str(var.name), value) for var, value in known.items())
@@ -95,16 +89,16 @@ class InstanceStore:
 
 
 class Instances:
-    """Makes instances of a module.
+    """The instances of a module for all sizes.
 
     Parameters
     ----------
     mod
-        its PrimFuncs.
+        the module with symbolic sizes.
     main
         the name of the main function, which takes the sizes.
     store
-        has the instances of PrimFuncs; grows.
+        a cache of instances of PrimFuncs.
 
     Raises
     ------
@@ -114,7 +108,7 @@ class Instances:
 
     def __init__(self, mod: IRModule, main: str, store: InstanceStore) -> None:
         self.sizes = symbolic_sizes(mod[main])
-        """That the main function takes."""
+        """The sizes that the main function takes."""
         self._mod = mod
         self._main = main
         self._store = store
@@ -124,9 +118,10 @@ class Instances:
         self._parameters = self._expressions()
 
     def extents(self) -> dict[tirx.AllocBuffer, tirx.Expr]:
-        """The elements of each AllocBuffer, as an expression of the sizes that the main function
-        takes; without those that depend on something else, and those with strides."""
-        found = {}
+        """Return the number of elements of each AllocBuffer, as an expression of the sizes.
+
+        AllocBuffers with strides, or that depend on other values, are left out."""
+        elements = {}
         for name, stmts in self._stmts.items():
             known = {str(var.name): value for var, value in self._parameters[name].items()}
             for stmt in stmts:
@@ -134,16 +129,19 @@ class Instances:
                     continue
                 with suppress(ValueError):
                     extents = [in_int32(extent, known) for extent in stmt.buffer.shape]
-                    found[stmt] = reduce(mul, extents, tirx.IntImm("int32", 1))
-        return found
+                    elements[stmt] = reduce(mul, extents, tirx.IntImm("int32", 1))
+        return elements
 
     def _expressions(self) -> dict[str, dict[Var, tirx.Expr]]:
-        """What the scalar parameters of each PrimFunc are, as expressions of the sizes that the
-        main function takes; without those that differ between calls, or are something else."""
-        found: dict[str, dict[Var, tirx.Expr | None]] = {name: {} for name in self._order}
-        found[self._main] = {p: p for p in self._mod[self._main].params if _is_scalar(p)}
+        """Return the scalar parameters of each PrimFunc, as expressions of the sizes.
+
+        Parameters that differ between calls, or depend on other values, are left out."""
+        expressions: dict[str, dict[Var, tirx.Expr | None]] = {name: {} for name in self._order}
+        expressions[self._main] = {p: p for p in self._mod[self._main].params if _is_scalar(p)}
         for name in self._order:
-            known = {str(v.name): value for v, value in found[name].items() if value is not None}
+            known = {
+                str(v.name): value for v, value in expressions[name].items() if value is not None
+            }
             for call in self._graph.resolved(name):
                 if call is None:
                     continue
@@ -151,50 +149,49 @@ class Instances:
                 for param, argument in zip(params, self._graph.calls.passed(call), strict=False):
                     if _is_scalar(param):
                         value = _value(argument, known)
-                        seen = found[call.callee].setdefault(param, value)
+                        seen = expressions[call.callee].setdefault(param, value)
                         if value is None or not tvm_ffi.structural_equal(seen, value):
-                            found[call.callee][param] = None
+                            expressions[call.callee][param] = None
         return {
             name: {var: value for var, value in values.items() if value is not None}
-            for name, values in found.items()
+            for name, values in expressions.items()
         }
 
     def at(self, sizes: Sizes) -> Instance:
-        """The module where runs are given these sizes.
+        """Return the instance of the module for these sizes.
 
-        A PrimFunc that is called with different values for one of its parameters keeps that
-        parameter, and what depends on it stays symbolic.
+        A parameter that differs between calls of a PrimFunc stays symbolic.
 
         Parameters
         ----------
         sizes
-            of all or some of those that the main function takes.
+            values of some or all sizes that the main function takes.
         """
         mod = IRModule(self._mod.functions, attrs=self._mod.attrs)
         allocations: dict[tirx.AllocBuffer, tirx.AllocBuffer] = {}
         for name in self._order:
-            made = self._instance(name, sizes)
-            mod.update_func(self._mod.get_global_var(name), made)
-            pairs = zip(_allocations(made.body), self._stmts[name], strict=True)
+            func = self._instance(name, sizes)
+            mod.update_func(self._mod.get_global_var(name), func)
+            pairs = zip(_allocations(func.body), self._stmts[name], strict=True)
             allocations.update(pairs)
         return Instance(mod, allocations)
 
     def functions_at(self, name: str, sizes: Sizes) -> dict[str, tirx.PrimFunc]:
-        """A PrimFunc and all that it calls, to any depth, where runs are given these sizes."""
+        """Return the instances of a PrimFunc and its callees at any depth, for these sizes."""
         names = self._graph.callees_first(name)
-        return {each: self._instance(each, sizes) for each in names}
+        return {callee: self._instance(callee, sizes) for callee in names}
 
     def key_of(self, name: str) -> tuple[Hashable, ...]:
-        """What the instances of a PrimFunc and of all that it calls follow from."""
+        """Return a key that determines the instances of a PrimFunc and its callees."""
         names = self._graph.callees_first(name)
-        self._store.kept.extend(self._mod[each] for each in names)
+        self._store.kept.extend(self._mod[callee] for callee in names)
         functions = tuple(
             (
-                each,
-                identity(self._mod[each]),
-                tuple((str(v.name), str(value)) for v, value in self._parameters[each].items()),
+                callee,
+                identity(self._mod[callee]),
+                tuple((str(v.name), str(value)) for v, value in self._parameters[callee].items()),
             )
-            for each in names
+            for callee in names
         )
         sizes = tuple((str(s.name), s.lower_bound, s.upper_bound) for s in self.sizes)
         return functions, sizes
@@ -223,7 +220,7 @@ def _allocations(body: tirx.Stmt) -> list[tirx.AllocBuffer]:
 
 
 def _with_values(func: tirx.PrimFunc, known: Mapping[Var, int]) -> tirx.PrimFunc:
-    """The PrimFunc with constants in the place of these parameters, which it still takes."""
+    """Return the PrimFunc with parameters replaced by constants; it still takes them."""
     replaced: dict[Var, tirx.Expr] = {
         var: tirx.IntImm(str(var.ty.dtype), value) for var, value in known.items()
     }
@@ -248,7 +245,7 @@ def _with_values(func: tirx.PrimFunc, known: Mapping[Var, int]) -> tirx.PrimFunc
 
 
 def _folding(on_variable: Callable[[Var], tirx.Expr]) -> list[tuple[Any, Callable[[Any], Any]]]:
-    """What replaces variables, and computes what is constant then."""
+    """Return the callbacks that replace variables and fold constants."""
     return [
         (Var, on_variable),
         (tirx.Add, lambda expr: expr.a + expr.b),

@@ -1,4 +1,4 @@
-"""By how many bytes buffers stay apart, for each size that runs may be given."""
+"""Bytes of buffers and safe distances between them, at each combination of sizes."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ Values = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class BytesBySize:
-    """What buffers take at each size.
+    """The bytes of buffers at each combination of sizes.
 
     Parameters
     ----------
     sizes
-        that runs may be given.
+        the symbolic sizes.
     values
-        of each size, by name.
+        the values of each size, by name.
     extents
-        the bytes of each buffer as an expression of the sizes, in `int32`.
+        the bytes of each buffer, as an `int32` expression of the sizes.
     bytes
-        the same as numbers.
+        the bytes of each buffer, as numbers.
     distances
-        (dying, written) -> the safe distance (see `SafeOverlap`).
+        the safe distance of each pair (dying, written) in bytes (see `SafeOverlap`).
     """
 
     sizes: list[SymbolicSize]
@@ -51,7 +51,7 @@ def bytes_by_size(
     stmts: Mapping[BufferInfo, tirx.AllocBuffer],
     store: InstanceStore,
 ) -> BytesBySize:
-    """What the buffers of a module take, and how far they may overlap.
+    """Return the bytes of the buffers of a module, and the safe distances between them.
 
     Parameters
     ----------
@@ -60,14 +60,14 @@ def bytes_by_size(
     mod
         the module.
     stmts
-        buffers with their allocations.
+        the allocation of each buffer.
     store
-        has instances of PrimFuncs; grows.
+        a cache of instances of PrimFuncs.
 
     Raises
     ------
     ValueError
-        an extent is no expression of the sizes.
+        an extent is not an expression of the sizes.
     """
     instances = Instances(mod, main, store)
     largest = instances.at(upper_bounds(instances.sizes))
@@ -81,12 +81,12 @@ def bytes_by_size(
         extents[info] = elements[stmt] * item
         if (np.asarray(value_of(extents[info], distances.values)) < 0).any():
             extents[info] = tirx.max(extents[info], tirx.IntImm("int32", 0))
-    memories = {of: stmt.buffer for stmt, of in largest.allocations.items()}
-    taken = {info: distances.bytes_of(memories[stmt]) for info, stmt in stmts.items()}
-    found = {
+    memories = {symbolic: stmt.buffer for stmt, symbolic in largest.allocations.items()}
+    sizes = {info: distances.bytes_of(memories[stmt]) for info, stmt in stmts.items()}
+    safe_distances = {
         (dying, info): distances.by_size(memories[stmts[dying]], memories[stmts[info]])
         for info in stmts
         for dying in info.overlaps
         if dying in stmts
     }
-    return BytesBySize(instances.sizes, distances.values, extents, taken, found)
+    return BytesBySize(instances.sizes, distances.values, extents, sizes, safe_distances)
