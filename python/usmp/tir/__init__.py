@@ -1,1 +1,1 @@
-"""What TIR of every layer is made of: names of functions in C, walks over nodes."""
+"""Helpers for TIR in all layers: names of C functions, walks over nodes, spans."""

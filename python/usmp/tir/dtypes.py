@@ -11,18 +11,17 @@ _NAMES: dict[int, tuple[Any, str]] = {}
 
 
 def dtype_of(expr: Any) -> str:
-    """Return the name of the type of an expression in TIR, as `str(expr.ty.dtype)` does.
+    """Return the name of the type of an expression in TIR: `str(expr.ty.dtype)`, from a cache.
 
-    To look it up takes a quarter of the time, since TVM makes a new object whenever a type is asked
-    for its name.
+    The cache takes a quarter of the time, because TVM creates an object at each access to a type.
     """
     ty = expr.ty
     known = _NAMES.get(identity(ty))
     if known is None:
-        # There is one object of each type, but files that are loaded have their own.
+        # Bound the cache, because each loaded file has type objects of its own.
         if len(_NAMES) == _MOST:
             _NAMES.clear()
-        # The type is kept, so that no other one gets its identity.
+        # Keep the type alive, so that no other object gets its identity.
         known = _NAMES[identity(ty)] = ty, str(ty.dtype)
     return known[1]
 

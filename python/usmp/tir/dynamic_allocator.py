@@ -1,4 +1,4 @@
-"""Calls that allocate and release memory while a model runs, as TIR."""
+"""TIR calls that allocate and release memory at run time."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from tvm.ir import Call, PointerType, PrimType
 from usmp.names import ARENA
 
 ALLOCATE_IN_ARENA = "usmp_arena_allocate"
-"""(void* arena, int64 bytes, int32 alignment) -> void*: NULL if there is no such block."""
+"""(void* arena, int64 bytes, int32 alignment) -> void*: a block, or NULL if none is left."""
 
 RELEASE_IN_ARENA = "usmp_arena_release"
 """(void* arena, void* block) -> int32: releases the block that was allocated last."""
 
 ALLOCATE_WORKSPACE = "TVMBackendAllocWorkspace"
-"""(int32 device type, int32 device, uint64 bytes, int32 type code, int32 bits) -> void*: NULL if
-there is none; its alignment is that of TVM's runtime, 64 bytes or more."""
+"""(int32 device type, int32 device, uint64 bytes, int32 type code, int32 bits) -> void*: a block
+that is aligned to `WORKSPACE_ALIGNMENT` or more, or NULL."""
 
 FREE_WORKSPACE = "TVMBackendFreeWorkspace"
-"""(int32 device type, int32 device, void* block) -> int32: in the order of a stack."""
+"""(int32 device type, int32 device, void* block) -> int32: releases the block allocated last."""
 
 ALLOCATOR_FUNCTIONS = (ALLOCATE_IN_ARENA, RELEASE_IN_ARENA, ALLOCATE_WORKSPACE, FREE_WORKSPACE)
 
 WORKSPACE_ALIGNMENT = 64
-"""Bytes of which what TVM's runtime allocates is a multiple (`kTempAllocaAlignment`)."""
+"""Alignment of blocks of TVM's runtime, in bytes (`kTempAllocaAlignment`)."""
 
 _CPU = 1
-"""DLPack's number of the device."""
+"""DLPack's device type."""
 
 
 def is_allocation(expr: object) -> bool:
-    """Whether an expression is a call that allocates."""
+    """Return whether an expression is a call that allocates."""
     return _calls(expr, (ALLOCATE_IN_ARENA, ALLOCATE_WORKSPACE))
 
 
 def is_release(expr: object) -> bool:
-    """Whether an expression is a call that releases."""
+    """Return whether an expression is a call that releases."""
     return _calls(expr, (RELEASE_IN_ARENA, FREE_WORKSPACE))
 
 
@@ -49,24 +49,24 @@ def _calls(expr: object, symbols: Sequence[str]) -> bool:
 
 
 def allocated_bytes(call: Call) -> tirx.Expr:
-    """How many bytes such a call allocates."""
+    """Return the number of bytes that an allocating call requests."""
     return call.args[2 if _calls(call, (ALLOCATE_IN_ARENA,)) else 3]
 
 
 def released_block(call: Call) -> tirx.Expr:
-    """The address of what such a call releases."""
+    """Return the address of the block that a releasing call releases."""
     return call.args[-1]
 
 
 class DynamicAllocator:
-    """What allocates.
+    """An allocator at run time, which emits calls.
 
     Parameters
     ----------
     kind
         one of `usmp.names.DYNAMIC_ALLOCATORS`.
     arena
-        the parameter that is the arena; None for allocators that need none.
+        the parameter with the arena; None for allocators without an arena.
     """
 
     def __init__(self, kind: str, arena: tirx.Var | None) -> None:
@@ -76,16 +76,16 @@ class DynamicAllocator:
     def allocate(
         self, pointer: tirx.Var, size_bytes: tirx.Expr, alignment: int, dtype: str
     ) -> tirx.Stmt:
-        """The statement that binds `pointer` to a new block, or to NULL.
+        """Return the statement that binds `pointer` to a new block, or to NULL.
 
         Parameters
         ----------
         size_bytes
-            an int64, which may be negative only for an arena.
+            an int64; may be negative only for an arena.
         alignment
-            of the address, in bytes.
+            alignment of the address, in bytes.
         dtype
-            of the elements.
+            element type.
         """
         if self.kind == ARENA:
             arguments = [ALLOCATE_IN_ARENA, self.arena, size_bytes, _int32(alignment)]
@@ -98,7 +98,7 @@ class DynamicAllocator:
         return tirx.Bind(pointer, call)
 
     def release(self, pointer: tirx.Var) -> tirx.Stmt:
-        """The statement that releases the last block."""
+        """Return the statement that releases a block, which must be the one allocated last."""
         if self.kind == ARENA:
             arguments = [RELEASE_IN_ARENA, self.arena, pointer]
         else:
@@ -107,7 +107,7 @@ class DynamicAllocator:
 
 
 def arena_parameter() -> tirx.Var:
-    """A parameter by which a PrimFunc is given the arena."""
+    """Return a new parameter for the arena of a PrimFunc."""
     return tirx.Var("arena", PointerType(PrimType("void")))
 
 

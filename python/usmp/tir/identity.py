@@ -1,4 +1,4 @@
-"""The identity of objects of TVM, whatever their fields are."""
+"""The identity of TVM objects."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import Any
 
 
 def identity(value: Any) -> int:
-    """The same for two objects of Python if they stand for one object of TVM, for as long as
-    anyone holds that; 0 for None.
+    """Return the address of the TVM object behind a Python object; 0 for None.
 
-    It is not the hash, which of an integer constant is its value: those of -1 and -2 are equal.
+    It is unique while the TVM object is alive. The hash is not: -1 and -2 have equal hashes.
     """
     return 0 if value is None else int(value.__chandle__())

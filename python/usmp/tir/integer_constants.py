@@ -1,4 +1,4 @@
-"""Functions that are equal but for integers."""
+"""Groups of functions that are equal except for integer constants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from usmp.tir.tensor_intrin import intrinsic_call
 from usmp.tir.unrolled_loops import UNROLL_EXPLICIT
 
 DTYPE = "int32"
-"""Of the integers; others, such as those of 64 bits, are equal in functions that are similar."""
+"""The type of constants that may differ; constants of other types are equal in a group."""
 
 _CONSTANT_RIGHT = (
     *(tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod),
@@ -24,25 +24,24 @@ _CONSTANT_RIGHT = (
 )
 """Operations whose second operand stays constant."""
 _TAKE_VARIABLES = ("tirx.call_extern", "tirx.call_pure_extern", "tirx.if_then_else")
-"""Operators whose arguments need not be constant."""
+"""Operators whose arguments may be variables."""
 
 Values = tuple[int, ...]
-"""Of one constant in each of several functions."""
+"""The values of one constant in each function of a group."""
 
 
 @dataclass(frozen=True)
 class SimilarFunctions:
-    """Functions that are equal but for integers that need not be constant.
+    """Functions that are equal except for integers that need not be constant.
 
     Parameters
     ----------
     functions
-        names of at least two, in their order.
+        names of at least two functions, in order.
     constants
-        of each integer of 32 bits in the bodies, in order of occurrence: its values.
+        values of each 32-bit integer in the bodies, in order of occurrence.
     sizes
-        the same of those among them that are sizes of declared buffers, which nothing computes
-        with.
+        values of those integers that are sizes of declared buffers, which no code computes with.
     """
 
     functions: list[str]
@@ -51,17 +50,17 @@ class SimilarFunctions:
 
 
 def similar_functions(functions: Mapping[str, tirx.PrimFunc]) -> list[SimilarFunctions]:
-    """The groups of similar functions, in order of their first ones.
+    """Return the groups of similar functions, in order of their first functions.
 
-    Integers that compilers have to know are equal in a group: sizes of allocations, bounds of loops
-    that are written out, divisors, and arguments of operators such as shifts.
+    Integers that must be compile-time constants are equal in a group: sizes of allocations, bounds
+    of unrolled loops, divisors, and arguments of operators such as shifts.
     """
     groups: dict[object, dict[str, tirx.PrimFunc]] = {}
     for name, func in functions.items():
         zeroed = _zeroed(func)
         key = int(tvm_ffi.structural_hash(zeroed)), *_needed(func)
         groups.setdefault(key, {})[name] = zeroed
-    found = []
+    similar = []
     for group in groups.values():
         first = next(iter(group.values()))
         names = [n for n, zeroed in group.items() if tvm_ffi.structural_equal(zeroed, first)]
@@ -69,12 +68,12 @@ def similar_functions(functions: Mapping[str, tirx.PrimFunc]) -> list[SimilarFun
             equal = [functions[name] for name in names]
             constants = zip(*(_constants(func.body) for func in equal), strict=True)
             sizes = zip(*map(_sizes, equal), strict=True)
-            found.append(SimilarFunctions(names, list(constants), list(sizes)))
-    return found
+            similar.append(SimilarFunctions(names, list(constants), list(sizes)))
+    return similar
 
 
 def with_constants(body: tirx.Stmt, values: Iterable[tirx.Expr]) -> tirx.Stmt:
-    """`body` with other expressions for its integers, in order of occurrence."""
+    """Return `body` with its integers replaced by expressions, in order of occurrence."""
     remaining = iter(values)
 
     def replace(constant: tirx.IntImm) -> tirx.Expr:
@@ -84,32 +83,32 @@ def with_constants(body: tirx.Stmt, values: Iterable[tirx.Expr]) -> tirx.Stmt:
 
 
 def _constants(body: tirx.Stmt) -> list[int]:
-    found: list[int] = []
+    constants: list[int] = []
 
     def add(constant: tirx.IntImm) -> tirx.Expr:
         if dtype_of(constant) == DTYPE:
-            found.append(int(constant))
+            constants.append(int(constant))
         return constant
 
-    # Not a walk: it comes by the type of a buffer wherever the buffer is used.
+    # Map, as `with_constants` does: a walk would visit the type of a buffer at each use.
     tvm_ffi.structural_map(body, (tirx.IntImm, add))
-    return found
+    return constants
 
 
 def _zeroed(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """The function with 0 for all of these integers, without attributes."""
+    """Return the function with all 32-bit integers 0, without attributes."""
     body = with_constants(func.body, repeat(tirx.IntImm(DTYPE, 0)))
     return tirx.PrimFunc(func.params, body, func.ret_type)
 
 
 def _sizes(func: tirx.PrimFunc) -> Iterator[int]:
-    """The sizes of declared buffers, in order, with those in their layouts."""
+    """Yield the sizes of declared buffers, in order, with those in their layouts."""
     for declared in nodes_of(func.body, tirx.DeclBuffer):
         yield from _constants(tirx.AllocBuffer(declared.buffer))
 
 
 def _needed(func: tirx.PrimFunc) -> Iterator[Values]:
-    """The integers that have to be constant."""
+    """Yield the integers that must be compile-time constants."""
     for allocation in nodes_of(func.body, tirx.AllocBuffer):
         yield _integers([*allocation.buffer.shape, *allocation.annotations.values()])
     for declared in nodes_of(func.body, tirx.DeclBuffer):
@@ -134,16 +133,16 @@ def _integers(expressions: Iterable[object]) -> Values:
 
 @dataclass(frozen=True)
 class Parameters:
-    """What a function takes for the integers in which several differ.
+    """The parameters of a function that replaces a group of similar functions.
 
     Parameters
     ----------
     variables
-        its parameters.
+        the parameters.
     values
-        of each of them.
+        values of each parameter in the replaced functions.
     constants
-        what it has for each integer, in order of occurrence.
+        the expression for each integer, in order of occurrence.
     """
 
     variables: list[tirx.Var]
@@ -152,10 +151,10 @@ class Parameters:
 
 
 def parameters_of(similar: SimilarFunctions) -> Parameters:
-    """Parameters for the integers that differ.
+    """Return parameters for the integers that differ.
 
-    What follows from others by a sum, a difference or a constant factor has no parameter of its
-    own. A buffer of which only the size differs is declared with the largest one.
+    An integer that is a sum, a difference or a constant multiple of others needs no parameter. A
+    declared buffer whose size differs gets the largest size.
     """
     known: dict[Values, tirx.Expr] = {}
     variables: dict[Values, tirx.Var] = {}
@@ -172,7 +171,7 @@ def parameters_of(similar: SimilarFunctions) -> Parameters:
 
 
 def _computed(values: Values, variables: Mapping[Values, tirx.Var]) -> tirx.Expr | None:
-    """What computes these values, if anything does."""
+    """Return an expression of the variables that has these values; None if there is none."""
     if len(set(values)) == 1:
         return tirx.IntImm(DTYPE, values[0])
     for other, variable in variables.items():

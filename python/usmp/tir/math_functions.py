@@ -17,7 +17,7 @@ NUMBERS_OF_MATH_FUNCTIONS = {
     for stem in stems.split()
     for suffix in ("", "f")
 }
-"""How many numbers a function of <math.h> takes, for those that take nothing else."""
+"""The number of arguments of each function of <math.h> that takes numbers only."""
 MATH_FUNCTIONS = frozenset(NUMBERS_OF_MATH_FUNCTIONS) | {
     stem + suffix for stem in _WITH_POINTERS.split() for suffix in ("", "f")
 }

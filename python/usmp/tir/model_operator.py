@@ -1,9 +1,9 @@
-"""Operators of model files, as the spans of what is computed for them.
+"""Operators of model files, as spans of expressions.
 
-A `tvm.ir.Span` says where in a source an expression comes from. Here the source is an operator of a
-model file: the name of the span's source is its record, as JSON, and the line its index. TVM's
-passes keep spans of calls, or join them; structural equality does not see them. The span of the
-main function is that of all operators of the file, also of those that nothing is computed for.
+A `tvm.ir.Span` is a position in a source. Here the source is an operator of a model file: its name
+is the operator as JSON, and the line is its index. TVM's passes keep or join the spans of calls,
+and structural equality ignores them. The span of the main function joins all operators of the file,
+including those without any computation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tvm.ir.base import SourceName
 
 _PREFIX = "usmp.model_operator:"
 _LONGEST_NAME = 1024
-"""Characters of a name that are kept: a file could name a tensor by megabytes."""
+"""Most characters of a name, because a file may have names of megabytes."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class ModelTensor:
     Parameters
     ----------
     name
-        as the file has it, its first 1024 characters.
+        name in the file, cut to 1024 characters.
     dtype
-        its element type.
+        element type.
     shape
-        its extents, outermost first; texts for those that only the run knows.
+        extents, outermost first; a string for an extent that is known only at run time.
     """
 
     name: str
@@ -40,7 +40,7 @@ class ModelTensor:
     shape: tuple[int | str, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """All by name."""
+        """Return all fields by name."""
         return {"name": self.name, "dtype": self.dtype, "shape": list(self.shape)}
 
 
@@ -51,17 +51,17 @@ class ModelOperator:
     Parameters
     ----------
     index
-        its place in the file's order, from 0.
+        index in the order of the file, from 0.
     type
-        what the format calls it, as "CONV_2D", "Conv" or "aten.convolution.default".
+        operator type in the format, such as "CONV_2D", "Conv" or "aten.convolution.default".
     inputs
-        names of the tensors that it computes from, without constants.
+        names of the input tensors, without constants.
     outputs
-        what it gives.
+        the output tensors.
     name
-        of the node, if the file names nodes.
+        name of the node, if the file names nodes.
     graph
-        the subgraph of a TFLite file that it is in.
+        index of the subgraph of a TFLite file.
     """
 
     index: int
@@ -72,7 +72,7 @@ class ModelOperator:
     graph: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """All by name; what is empty is left out."""
+        """Return all fields by name, without an empty name and graph 0."""
         known: dict[str, Any] = {"index": self.index, "type": self.type}
         if self.name:
             known["name"] = self.name
@@ -85,7 +85,7 @@ class ModelOperator:
         }
 
     def as_span(self) -> Span:
-        """A span of this source."""
+        """Return a span with this operator as its source."""
         record = json.dumps(self.as_json(), separators=(",", ":"))
         return Span(SourceName(f"{_PREFIX}{record}"), self.index, self.index, 0, 0)
 
@@ -98,13 +98,8 @@ def model_operator(
     name: str = "",
     graph: int = 0,
 ) -> ModelOperator:
-    """An operator as a file has it: names are cut to their first 1024 characters.
-
-    Parameters
-    ----------
-    outputs
-        name, element type and extents of each.
-    """
+    """Return an operator whose names are cut to 1024 characters; `outputs` are name, element type
+    and extents of each tensor."""
     return ModelOperator(
         index,
         type[:_LONGEST_NAME],
@@ -116,34 +111,33 @@ def model_operator(
 
 
 def operators_in(span: Span | SequentialSpan | None) -> tuple[ModelOperator, ...]:
-    """The operators that a span stands for, each once, in the order of the file; none if it is
-    about another source."""
-    found = {_read(str(one.source_name.name)) for one in single_spans(span)}
-    known = [operator for operator in found if operator is not None]
+    """Return the operators of a span, each once, in the order of the file; none for other spans."""
+    operators = {_read(str(single.source_name.name)) for single in single_spans(span)}
+    known = [operator for operator in operators if operator is not None]
     return tuple(sorted(known, key=lambda operator: (operator.graph, operator.index)))
 
 
 def is_of_model(span: Span | SequentialSpan | None) -> bool:
-    """Whether a span is of an operator of a model file, and not of a script."""
-    return any(str(one.source_name.name).startswith(_PREFIX) for one in single_spans(span))
+    """Return whether a span is an operator of a model file, and not a position in a script."""
+    return any(str(single.source_name.name).startswith(_PREFIX) for single in single_spans(span))
 
 
 def joined_span(spans: Iterable[Span | SequentialSpan | None]) -> Span | SequentialSpan | None:
-    """One span for what was several expressions; None if none of them had one."""
+    """Return one span that joins several, each once; None if there are none."""
     singles: dict[str, Span] = {}
     for span in spans:
-        for one in single_spans(span):
-            singles.setdefault(str(one.source_name.name), one)
+        for single in single_spans(span):
+            singles.setdefault(str(single.source_name.name), single)
     if len(singles) < 2:
         return next(iter(singles.values()), None)
     return SequentialSpan(list(singles.values()))
 
 
 def single_spans(span: Span | SequentialSpan | None) -> Iterator[Span]:
-    """The spans that one is joined of."""
+    """Yield the single spans of a span that may be joined."""
     if isinstance(span, SequentialSpan):
-        for each in span.spans:
-            yield from single_spans(each)
+        for part in span.spans:
+            yield from single_spans(part)
     elif span is not None:
         yield span
 

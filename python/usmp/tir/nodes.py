@@ -1,4 +1,4 @@
-"""Which nodes does an expression or statement have?"""
+"""Nodes of expressions and statements."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from tvm.ir import Var
 
 
 def nodes_of(root: Any, kind: type) -> list[Any]:
-    """All nodes of one kind in TIR or Relax."""
-    found: list[Any] = []
-    tvm_ffi.structural_walk(root, (kind, found.append))
-    return found
+    """Return all nodes of one kind in TIR or Relax."""
+    nodes: list[Any] = []
+    tvm_ffi.structural_walk(root, (kind, nodes.append))
+    return nodes
 
 
 def mentions(root: Any, var: Var) -> bool:
-    """Whether `var` occurs anywhere in TIR or Relax."""
-    return any(found.same_as(var) for found in nodes_of(root, Var))
+    """Return whether `var` occurs anywhere in TIR or Relax."""
+    return any(node.same_as(var) for node in nodes_of(root, Var))
 
 
 def conjuncts(condition: tirx.Expr) -> list[tirx.Expr]:
-    """The conditions that hold together where this one holds."""
+    """Return the conditions whose conjunction is `condition`."""
     if isinstance(condition, tirx.And):
         return [*conjuncts(condition.a), *conjuncts(condition.b)]
     return [condition]
 
 
 def sequence(statements: tirx.Stmt | Iterable[tirx.Stmt]) -> tirx.Stmt:
-    """One statement after the other; TIR has no sequence of less than two."""
+    """Return statements as one statement; a `SeqStmt` needs at least two."""
     if isinstance(statements, tirx.Stmt):
         return statements
     several = list(statements)

@@ -1,4 +1,4 @@
-"""Passes over PrimFuncs of which several modules have equal ones."""
+"""A cache of the results of passes, for equal PrimFuncs in several modules."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _MADE: ContextVar[_Made | None] = ContextVar("made_of_equal_functions", default=
 
 @contextmanager
 def shared_functions() -> Iterator[None]:
-    """Within, what passes make of a PrimFunc is made once for all that are written the same; one
-    that is within another one shares with it."""
+    """Share the results of passes between equal PrimFuncs within this context; nested contexts
+    share the results of the outermost one."""
     if _MADE.get() is not None:
         yield
         return
@@ -36,26 +36,26 @@ def once_for_equal(
     mod: IRModule,
     depends_on: Callable[[GlobalVar], Hashable],
 ) -> IRModule:
-    """What passes make of a module.
+    """Apply passes to a module, except to PrimFuncs with a cached result.
 
     Parameters
     ----------
     apply
-        the passes, which look at one PrimFunc at a time; the same object for the same passes.
+        passes that transform each PrimFunc by itself; also a cache key, so always the same object.
     depends_on
-        tells on what the result depends beside the PrimFunc.
+        returns a key for everything besides the PrimFunc that its result depends on.
     """
-    made = _MADE.get()
-    if made is None:
+    cache = _MADE.get()
+    if cache is None:
         return apply(mod)
     known: dict[GlobalVar, tirx.PrimFunc] = {}
     new: dict[GlobalVar, list[tuple[tirx.PrimFunc, tirx.PrimFunc]]] = {}
     for variable, func in mod.functions.items():
-        # One that calls others names functions of its own module.
+        # Skip PrimFuncs with calls, because they refer to functions of their own module.
         if not isinstance(func, tirx.PrimFunc) or nodes_of(func.body, GlobalVar):
             continue
         key = (apply, depends_on(variable)), hash_of_text(func)
-        same = made.setdefault(key, [])
+        same = cache.setdefault(key, [])
         equal = (
             after for before, after in same if before.same_as(func) or is_same_text(before, func)
         )
@@ -64,8 +64,8 @@ def once_for_equal(
             new[variable] = same
         else:
             known[variable] = result
-    left = {v: func for v, func in mod.functions.items() if v not in known}
-    changed = apply(IRModule(left, attrs=mod.attrs))
+    uncached = {v: func for v, func in mod.functions.items() if v not in known}
+    changed = apply(IRModule(uncached, attrs=mod.attrs))
     for variable, same in new.items():
         same.append((mod[variable], changed[variable]))
     functions = {v: known[v] if v in known else changed[v] for v in mod.functions}

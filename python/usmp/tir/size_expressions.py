@@ -1,4 +1,4 @@
-"""Extents as `int32` expressions of the variables that sizes have in a PrimFunc."""
+"""Symbolic extents as `int32` expressions of the size variables of a PrimFunc."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _OPERATIONS: dict[type, Callable[[tirx.Expr, tirx.Expr], tirx.Expr]] = {
 
 
 def in_int32(extent: Extent, variables: Mapping[str, tirx.Expr]) -> tirx.Expr:
-    """An extent with these in the place of its variables, in `int32`.
+    """Return an extent in `int32`, with its variables replaced.
 
     Parameters
     ----------
     extent
-        of constants, variables, sums, differences, products, quotients and remainders that are
-        rounded down, the larger or smaller of two.
+        an expression of constants, variables, sums, differences, products, floor quotients, floor
+        remainders, minima and maxima.
     variables
-        by name, `int32` expressions or constants.
+        `int32` expressions or constants that replace variables, by name.
 
     Raises
     ------
     ValueError
-        the extent is something else, or has another variable.
+        the extent is another expression, or has another variable.
     """
     if isinstance(extent, int | tirx.IntImm):
         return tirx.IntImm("int32", int(extent))
@@ -52,7 +52,7 @@ def in_int32(extent: Extent, variables: Mapping[str, tirx.Expr]) -> tirx.Expr:
 
 
 def has_symbolic_shapes(func: tirx.PrimFunc) -> bool:
-    """Whether a PrimFunc takes a buffer of symbolic shape, or a size. Pointers are none."""
+    """Return whether a PrimFunc takes a buffer of symbolic shape, or a scalar size."""
     return any(
         not isinstance(extent, tirx.IntImm)
         for param in func.params

@@ -1,5 +1,4 @@
-"""Calls in Relax, and functions, keep the span of what they were made from, whatever passes make of
-them."""
+"""Restoration of the spans of Relax calls and functions that passes lose."""
 
 from __future__ import annotations
 
@@ -16,44 +15,43 @@ from usmp.tir.nodes import nodes_of
 
 AnySpan: TypeAlias = "Span | SequentialSpan"
 Spans: TypeAlias = "dict[Var, AnySpan]"
-"""Variables of a Relax function -> the span of what is bound to them."""
+"""For variables of a Relax function, the span of the call that is bound to them."""
 
 Visit = TypeVar("Visit", bound=Callable[[Any, Call], relax.Expr])
 
 
 def with_span(expr: relax.Expr, span: AnySpan | None) -> relax.Expr:
-    """The same call, of another source; what is no call is itself."""
+    """Return a call with another span; other expressions are returned unchanged."""
     if not isinstance(expr, Call):
         return expr
     return Call(expr.op, expr.args, expr.attrs, expr.ty_args, span, expr.ty)
 
 
 def keeps_span(visit: Visit) -> Visit:
-    """Let a mutator's `visit_call_` give the span of a call to what it returns in its place.
+    """Let a mutator's `visit_call_` copy the span of a call to the call that replaces it.
 
-    What it binds on the way there gets it from `functions_with_spans`, also where the type of the
-    result is another one, so that TVM binds another variable.
+    `functions_with_spans` restores the spans of further calls that the mutator binds. The decorator
+    is needed where the replacement has another type, because TVM then binds a new variable.
     """
 
     @wraps(visit)
     def visit_call(self: Any, call: Call) -> relax.Expr:
-        made = visit(self, call)
-        if isinstance(made, Call) and not is_of_model(made.span) and is_of_model(call.span):
-            return with_span(made, call.span)
-        return made
+        result = visit(self, call)
+        if isinstance(result, Call) and not is_of_model(result.span) and is_of_model(call.span):
+            return with_span(result, call.span)
+        return result
 
     return visit_call  # type: ignore[return-value]
 
 
 def functions_with_spans(before: IRModule, after: IRModule) -> IRModule:
-    """`after`, which a pass made of `before`, with spans of calls and functions that the pass has
-    lost.
+    """Return `after`, the result of a pass on `before`, with the spans that the pass has lost.
 
-    A pass that replaces what a variable is bound to binds the same variable again, if its type is
-    the same, after what it computes on the way there. So a call without a span has the one that was
-    that of its variable, or else that of the next call that has one, or else of the last one. Spans
-    that are in no call then are those of what became part of another operator: they join those of
-    the first calls behind them that are left.
+    A pass that replaces a call binds the same variable to the replacement, if the type is the same,
+    after intermediate results. So a call without a span gets the old span of its variable, or else
+    that of the next call with a span, or else that of the last one. Spans that no call has then
+    belong to operators that were fused into others: they join the spans of their first remaining
+    consumers.
     """
     changed = {}
     named = {str(variable.name_hint): function for variable, function in before.functions.items()}
@@ -70,28 +68,28 @@ def functions_with_spans(before: IRModule, after: IRModule) -> IRModule:
 
 
 def with_function_span(function: BaseFunc, span: AnySpan | None) -> BaseFunc:
-    """The same function, Relax or TIR, of these operators of the model file."""
+    """Return a Relax or TIR function with a span; unchanged if `span` is None."""
     if span is None:
         return function
     if isinstance(function, tirx.PrimFunc):
         parts = (function.params, function.body, function.ret_type, function.attrs)
         return tirx.PrimFunc(*parts, span)
-    made = (function.params, function.body, function.ret_ty, function.is_pure, function.attrs)
-    return relax.Function(*made, span)
+    fields = (function.params, function.body, function.ret_ty, function.is_pure, function.attrs)
+    return relax.Function(*fields, span)
 
 
 def with_all_spans(mod: IRModule) -> IRModule:
-    """The module; calls without a span have that of the next call that has one, or of the last."""
+    """Return the module, where calls without a span get that of the next call, or of the last."""
     changed = {
-        variable: function_with_spans(function, found)
+        variable: function_with_spans(function, spans)
         for variable, function in mod.functions.items()
-        if _has_body(function) and (found := _lacking(function, {}))
+        if _has_body(function) and (spans := _lacking(function, {}))
     }
     return IRModule({**mod.functions, **changed}, attrs=mod.attrs) if changed else mod
 
 
 def bound_spans(function: relax.Function) -> Spans:
-    """The spans of calls that variables are bound to."""
+    """Return the spans of calls, by the variables that the calls are bound to."""
     return {
         binding.var: binding.value.span
         for binding in _calls(function)
@@ -100,7 +98,7 @@ def bound_spans(function: relax.Function) -> Spans:
 
 
 def function_with_spans(function: relax.Function, spans: Spans) -> relax.Function:
-    """The same function; the calls that these variables are bound to have these spans."""
+    """Return a function with spans of the calls that variables are bound to."""
     calls = {b.value: spans[b.var] for b in _calls(function) if b.var in spans}
 
     def on_call(call: Call) -> Call:
@@ -111,7 +109,7 @@ def function_with_spans(function: relax.Function, spans: Spans) -> relax.Functio
 
 
 def _with_lost_spans(old: BaseFunc, new: BaseFunc) -> BaseFunc:
-    """`new`, which was made of `old`, with the spans of that which it lacks."""
+    """Return `new`, the result of a pass on `old`, with the spans that the pass has lost."""
     if _has_body(old) and _has_body(new):
         known = bound_spans(old)
         spans = _completed(old, known, new) if known else {}
@@ -126,12 +124,12 @@ def _with_lost_spans(old: BaseFunc, new: BaseFunc) -> BaseFunc:
 
 
 def _completed(old: relax.Function, known: Spans, new: relax.Function) -> Spans:
-    """The spans of calls in `new` that have none yet, or to which others belong too."""
-    found = _lacking(new, known)
-    now = {**bound_spans(new), **found}
+    """Return the spans of calls in `new` that have lost their span or absorbed another call."""
+    completed = _lacking(new, known)
+    now = {**bound_spans(new), **completed}
     present = _sources(now.values())
     if _sources(known.values()) <= present:
-        return found
+        return completed
     gone = Absorbed()
     for binding in _bindings(old):
         var, own = binding.var, known.get(binding.var)
@@ -140,24 +138,24 @@ def _completed(old: relax.Function, known: Spans, new: relax.Function) -> Spans:
         if var in now:
             joined = joined_span([*gone.of(read), own if is_lost else None])
             if joined is not None:
-                found[var] = now[var] = joined_or(now[var], joined)
+                completed[var] = now[var] = joined_or(now[var], joined)
         else:
             gone.add(var, own if is_lost else None, read)
-    return found
+    return completed
 
 
 class Absorbed:
-    """Spans of what runs nothing by itself any more, until something that runs reads it."""
+    """Spans of calls that were fused into others, until a remaining call reads their results."""
 
     def __init__(self) -> None:
         self._known: dict[Var, tuple[AnySpan | None, tuple[Var, ...]]] = {}
 
     def add(self, var: Var, span: AnySpan | None, read: Iterable[Var]) -> None:
-        """Note that a variable has this span, and all that these variables have."""
-        self._known[var] = span, tuple(each for each in read if each in self._known)
+        """Record the span of a variable, and the variables in `read` whose spans it inherits."""
+        self._known[var] = span, tuple(source for source in read if source in self._known)
 
     def of(self, read: Iterable[Var]) -> list[AnySpan]:
-        """The spans of what stands behind variables, each variable once."""
+        """Return the recorded spans of variables and of the variables behind them, each once."""
         pending, seen, spans = list(read), set[Var](), list[AnySpan]()
         while pending:
             var = pending.pop()
@@ -171,15 +169,15 @@ class Absorbed:
 
 
 def joined_or(span: AnySpan, *others: AnySpan) -> AnySpan:
-    """All these spans as one."""
+    """Return one span that joins all these spans."""
     joined = joined_span([span, *others])
     assert joined is not None
     return joined
 
 
 def _lacking(function: relax.Function, known: Spans) -> Spans:
-    """The spans of calls that have none."""
-    found: Spans = {}
+    """Return spans for the calls without one: of the next call with a span, or of the last."""
+    spans: Spans = {}
     waiting: list[Var] = []
     last = None
     for binding in _bindings(function):
@@ -189,15 +187,15 @@ def _lacking(function: relax.Function, known: Spans) -> Spans:
         if own is None and is_call:
             waiting.append(binding.var)
         if span is not None:
-            found.update((var, span) for var in waiting)
+            spans.update((var, span) for var in waiting)
             waiting, last = [], span
     if last is not None:
-        found.update((var, last) for var in waiting)
-    return found
+        spans.update((var, last) for var in waiting)
+    return spans
 
 
 def _sources(spans: Iterable[AnySpan]) -> set[str]:
-    return {str(one.source_name.name) for span in spans for one in single_spans(span)}
+    return {str(single.source_name.name) for span in spans for single in single_spans(span)}
 
 
 def _calls(function: relax.Function) -> list[relax.VarBinding]:

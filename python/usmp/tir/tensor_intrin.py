@@ -1,9 +1,8 @@
-"""Tensor intrinsics: loops that the C code generator writes as a call of a small C function.
+"""Tensor intrinsics: loops that the C code generator replaces by a call of a small C function.
 
-An AttrStmt holds both: its body is plain TIR, which says what is computed and is all that analyses,
-LLVM and interpreters look at; its value is the call, which only C prints, in the place of the body.
-So whoever reads the accesses of a PrimFunc reads those of its intrinsics as those of any loop. TVM
-calls the two parts of a `TensorIntrin` description and implementation.
+An AttrStmt holds both. Its body is plain TIR, which analyses, LLVM and interpreters use. Its value
+is the call, which only C prints, instead of the body. So analyses see the accesses of intrinsics as
+those of any loop. TVM calls the two parts of a `TensorIntrin` description and implementation.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ TENSOR_INTRIN_ATTR = "usmp.tensor_intrin"
 def tensor_intrin(
     symbol: str, arguments: Sequence[tirx.Expr | int], body: tirx.Stmt | Iterable[tirx.Stmt]
 ) -> tirx.AttrStmt:
-    """Statements that C writes as a call.
+    """Return statements that C prints as a call.
 
     Parameters
     ----------
     symbol
-        of the C function, one of `usmp.codegen.c.source_files.C_TENSOR_INTRINSICS`.
+        name of the C function, one of `usmp.codegen.c.source_files.C_TENSOR_INTRINSICS`.
     arguments
-        integers; an element of a buffer stands for its address, and may be one that the buffer
-        does not have, if the function then accesses nothing there.
+        integers, or elements of buffers, which are passed by address. An element may be out of
+        bounds if the function does not access it.
     body
-        loops that compute the same, and access all that the function accesses.
+        loops that compute the result of the function, with all of its accesses.
     """
     passed = [tirx.IntImm("int32", a) if isinstance(a, int) else a for a in arguments]
     call = tirx.call_pure_extern("int32", symbol, *passed)
@@ -40,12 +39,12 @@ def tensor_intrin(
 
 
 def intrinsic_call(stmt: tirx.AttrStmt) -> Call | None:
-    """The call that C writes; None if the statement is another one."""
+    """Return the call that C prints; None for other statements."""
     return stmt.value if str(stmt.attr_key) == TENSOR_INTRIN_ATTR else None
 
 
 def without_intrinsics(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """`func` with the loops that its intrinsics are defined by, and without their calls."""
+    """Return `func` with its intrinsics replaced by their bodies."""
 
     def body(stmt: tirx.AttrStmt) -> tirx.Stmt:
         return stmt if intrinsic_call(stmt) is None else stmt.body

@@ -1,8 +1,8 @@
-"""Loops that C writes as statements, one for each iteration.
+"""Loops that the C code generator unrolls completely.
 
-In TIR they stay loops: analyses take as long as there are statements. C compilers keep elements of
-an array with constant indices in registers, and unroll only some loops by themselves; GCC takes no
-notice of `#pragma GCC unroll` in nested loops.
+C compilers keep array elements with constant indices in registers, but unroll only some loops; GCC
+ignores `#pragma GCC unroll` in nested loops. In TIR they stay loops, because the time of analyses
+grows with the number of statements.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ UNROLL_EXPLICIT = "pragma_unroll_explicit"
 
 
 def unrolled(loop: tirx.For) -> tirx.AttrStmt:
-    """A loop, marked as one to be unrolled."""
+    """Mark a loop to be unrolled."""
     return tirx.AttrStmt(loop.loop_var, UNROLL_EXPLICIT, tirx.IntImm("int32", 1), loop)
 
 
 def unrolled_iterations(stmt: tirx.AttrStmt) -> list[tirx.Stmt] | None:
-    """The bodies of all iterations; None if this marks no loop, or its bounds are not known."""
+    """Return the bodies of all iterations; None for other statements or unknown bounds."""
     loop = stmt.body
     if str(stmt.attr_key) != UNROLL_EXPLICIT or not isinstance(loop, tirx.For):
         return None
@@ -33,7 +33,7 @@ def unrolled_iterations(stmt: tirx.AttrStmt) -> list[tirx.Stmt] | None:
 
 
 def without_marks(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """The same function, whose loops are for a compiler to unroll."""
+    """Return the function without marks, so that compilers decide which loops to unroll."""
 
     def loop_of(stmt: tirx.AttrStmt) -> tirx.Stmt:
         return stmt.body if str(stmt.attr_key) == UNROLL_EXPLICIT else stmt

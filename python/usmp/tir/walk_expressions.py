@@ -1,4 +1,4 @@
-"""Walk expressions, most of which are small."""
+"""A walk over expressions that is fast for small ones."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from tvm import tirx
 from tvm.ir import Call, StringImm, TensorLoad
 
 ExprCallbacks: TypeAlias = Mapping[type, Callable[[Any], tvm_ffi.WalkResult | None]]
-"""By type of a node, what to call with it; not of arithmetic, which `walk_expressions` takes
-apart."""
+"""Callbacks by type of node, except arithmetic nodes: `walk_expressions` visits their operands."""
 
 _OPERANDS: dict[type, tuple[str, ...]] = {
     **dict.fromkeys(
@@ -29,19 +28,19 @@ _OPERANDS: dict[type, tuple[str, ...]] = {
     tirx.FloatImm: (),
     StringImm: (),
 }
-"""The parts of arithmetic, the last one first."""
+"""The operands of arithmetic nodes, the last one first."""
 
 
 def walk_expressions(roots: Iterable[tirx.Expr], callbacks: ExprCallbacks) -> None:
-    """As `tvm_ffi.structural_walk` in pre-order, but that the parts of arithmetic are followed
-    here: to start a walk takes longer than to visit the nodes of an index.
+    """Walk expressions in pre-order, like `tvm_ffi.structural_walk`.
+
+    Operands of arithmetic are visited in Python, because starting a walk in TVM takes longer than
+    visiting the few nodes of an index.
 
     Parameters
     ----------
-    roots
-        expressions, one after the other.
     callbacks
-        that of variables returns `SKIP`, so that no types are walked.
+        callbacks by type; that of variables returns `SKIP`, so that types are not walked.
     """
     pending = [*roots][::-1]
     while pending:
