@@ -1,4 +1,4 @@
-"""How often memory is accessed, which the analysis counts and placement by cost reads."""
+"""Numbers of accesses to memory, which an analysis counts and placement by cost reads."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class AccessCount:
     Parameters
     ----------
     target
-        whose functions do it; None if it is not stated.
+        the target of the accessing functions; None if it is unknown.
     element_bytes
         bytes of one element.
     size_bytes
-        consecutive bytes that each access moves: an element's, a vector's, or all of the
-        buffer where a function outside of the module gets its address.
+        consecutive bytes that each access moves: an element, a vector, or the whole buffer where a
+        function outside of the module gets its address.
     reads, writes
-        how many; upper bounds (see `usmp.analysis.access_counts`).
+        upper bounds of the numbers of accesses (see `usmp.analysis.access_counts`).
     """
 
     target: Target | None

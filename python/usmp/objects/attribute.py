@@ -1,4 +1,4 @@
-"""An attribute of the IR: what passes hand on to each other, with its one reader and one writer."""
+"""Attributes of the IR: facts that passes leave for other passes, with one reader and writer."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _Holder = TypeVar("_Holder")
 
 
 def unchanged(value: Any) -> Any:
-    """Return the value itself, which is the same in the IR and in Python."""
+    """Return a value that needs no conversion between the IR and Python."""
     return value
 
 
 def plain(value: Any) -> Any:
-    """Return containers, texts and numbers of TVM as those of Python."""
+    """Convert containers, strings and numbers of TVM to those of Python."""
     if isinstance(value, Mapping):
         return {str(name): plain(inner) for name, inner in value.items()}
     if isinstance(value, str):
@@ -29,7 +29,7 @@ def plain(value: Any) -> Any:
 
 
 def names(value: Sequence[str]) -> list[str]:
-    """Return the texts of an array."""
+    """Return an array of strings as a list."""
     return [str(name) for name in value]
 
 
@@ -45,13 +45,13 @@ class Attribute(Generic[_T]):
     name
         the key in the IR.
     holder
-        what has it, in words.
+        the kind of IR node that has the attribute, in words.
     meaning
-        what it says. The table of CONTRIBUTING has the first sentence.
+        its meaning, in words. The table of CONTRIBUTING has the first sentence.
     decode
-        makes the value of Python from that of the IR.
+        converts the value in the IR to Python.
     encode
-        makes the value of the IR from that of Python.
+        converts the value in Python to the IR.
     """
 
     name: str
@@ -65,12 +65,12 @@ class Attribute(Generic[_T]):
         return self.name
 
     def read(self, values: Mapping[str, Any] | None) -> _T | None:
-        """Return the value among those of a holder; None if it is missing."""
+        """Return the value among the attributes of a holder; None if it is missing."""
         value = None if values is None else values.get(self.name)
         return None if value is None else self.decode(value)
 
     def entry(self, value: _T) -> dict[str, Any]:
-        """Return key and value as a holder has them."""
+        """Return the entry of this attribute in the attributes of a holder."""
         return {self.name: self.encode(value)}
 
     def of(self, holder: Any) -> _T | None:
@@ -78,17 +78,17 @@ class Attribute(Generic[_T]):
         return self.read(holder.attrs)
 
     def get(self, holder: Any, default: _T) -> _T:
-        """Return the value of a module, function or statement; another one if it has none."""
+        """Return the value of a module, function or statement; `default` if it has none."""
         value = self.of(holder)
         return default if value is None else value
 
     def required(self, holder: Any) -> _T:
-        """Return the value of a module or function that has one.
+        """Return the value of a module or function that must have one.
 
         Raises
         ------
         KeyError
-            it has none.
+            the value is missing.
         """
         value = self.of(holder)
         if value is None:
@@ -106,7 +106,7 @@ class Attribute(Generic[_T]):
         return held
 
     def removed(self, holder: _Holder) -> _Holder:
-        """Return a module or function without a value."""
+        """Return a module or function without this attribute."""
         without: _Holder = (
             holder.without_attr(self.name)  # type: ignore[attr-defined]
             if self.is_on(holder)
@@ -115,7 +115,7 @@ class Attribute(Generic[_T]):
         return without
 
     def moved(self, holder: _Holder, source: Any) -> _Holder:
-        """Return a module or function with the value that another one has, which nobody reads."""
+        """Return a module or function with the undecoded value of another one."""
         held: _Holder = holder.with_attr(self.name, source.attrs[self.name])  # type: ignore[attr-defined]
         return held
 
@@ -137,7 +137,7 @@ class Annotation(Attribute[_T]):
         return tirx.AllocBuffer(holder.buffer, annotations, holder.span)
 
     def removed(self, holder: tirx.AllocBuffer) -> tirx.AllocBuffer:
-        """Return a statement without a value."""
+        """Return a statement without this annotation."""
         kept = {name: value for name, value in holder.annotations.items() if name != self.name}
         return tirx.AllocBuffer(holder.buffer, kept, holder.span)
 
@@ -147,16 +147,16 @@ Attributes: TypeAlias = tuple[Attribute[Any], ...]
 
 @dataclass(frozen=True)
 class AttributeAccess:
-    """The attributes that something reads and writes.
+    """The attributes that a pass or another component reads and writes.
 
     Parameters
     ----------
     name
-        of what does so, in words.
+        name of the component, in words.
     reads, writes
         the attributes.
     uses
-        what it calls, which reads and writes more.
+        components that it calls, with their attributes.
     """
 
     name: str

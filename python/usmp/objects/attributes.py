@@ -1,6 +1,6 @@
-"""The attributes and annotations by which passes hand on what they found.
+"""The attributes of modules and functions by which passes communicate.
 
-Where TVM's Unified Static Memory Planner had a name for it, the name is TVM's.
+Names are those of TVM's Unified Static Memory Planner where it had them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from usmp.objects.tensor_info import TensorInfo
 
 MAIN_FUNCTION_NAME = "__tvm_main__"
-"""The AoT main PrimFunc: the calls of the operators in order."""
+"""The AoT main PrimFunc, which calls the operators in order."""
 
 _MODULE, _PRIM_FUNC = "IRModule", "PrimFunc"
 _MAIN, _RELAX_MAIN = "`__tvm_main__`", "Relax `main`"

@@ -1,4 +1,4 @@
-"""BufferInfos as the problem that the solver reads."""
+"""Conversion of BufferInfos into a problem of the solver."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ from usmp_solver.columns import Column
 
 
 def problem_of(buffers: Iterable[BufferInfo]) -> Problem:
-    """The problem of at least one buffer, in the order of the buffers.
+    """Return the problem of at least one buffer, in the order of the buffers.
 
-    Pools are identified by their names, since the name is what the emitted code will know them by.
-    Their order is one in which every buffer's candidates stand in the order of its own list, first
-    named first where there is a choice; if the lists contradict each other, first named first.
+    Pools are identified by name, as in the emitted code. Their order agrees with the candidate list
+    of every buffer, and ties are broken by first occurrence; so are contradictions between lists.
 
-    Conflicts that follow from live ranges are not listed. Conflicts and overlaps with other buffers
-    are dropped: they constrain nothing.
+    Conflicts that follow from live ranges are not listed. Conflicts and overlaps with buffers that
+    are not in the problem are dropped.
 
-    A pool is what a plan may use of its memory (see `usmp.objects.pool_places`): offset 0 is its
-    first byte behind `pool_offset` whose address suits all buffers that may lie there.
+    A pool is the memory that a plan may use (see `usmp.objects.pool_places`): offset 0 is the first
+    byte behind `pool_offset` whose address suits all buffers that may lie there.
 
     Raises
     ------
@@ -54,32 +53,32 @@ def problem_of(buffers: Iterable[BufferInfo]) -> Problem:
 
 
 def skipped_by_pool(infos: Sequence[PoolInfo], problem: Problem) -> dict[str, int]:
-    """Return for each pool the bytes of its size hint that no plan uses, where there are some.
+    """Return the bytes of each pool's size hint before offset 0, if there are any.
 
     Parameters
     ----------
     infos
-        the pools in the order of those of `problem`, which `problem_of` made of them.
+        the pools, in the order of the pools of `problem`, the result of `problem_of`.
     """
     skipped = map(skipped_bytes, infos, _alignments(infos, problem.columns()))
     return {pool.name: n for pool, n in zip(problem.pools, skipped, strict=True) if n}
 
 
 def _alignments(infos: Sequence[PoolInfo], columns: Mapping[str, Column]) -> list[int]:
-    """Return for each pool the alignment that suits every buffer that may lie there; 1 where the
-    plan begins at the first byte in any case."""
+    """Return for each pool the alignment that suits every buffer that may lie there; 1 if the plan
+    always begins at the first byte."""
     counts = np.diff(columns["candidate_first"])
-    found = [1] * len(infos)
+    alignments = [1] * len(infos)
     for number, info in enumerate(infos):
         if has_place(info):
             of_pool = np.repeat(columns["alignments"], counts)[columns["candidates"] == number]
-            found[number] = lcm(*map(int, np.unique(of_pool)))
-    return found
+            alignments[number] = lcm(*map(int, np.unique(of_pool)))
+    return alignments
 
 
 def is_within_limits(plan: Mapping[BufferInfo, PoolAllocation]) -> bool:
-    """Return whether a plan that was made with fewer candidate pools fits behind the first byte
-    that suits all candidates of its buffers."""
+    """Return whether a plan that was made with fewer candidate pools fits into its pools, where
+    offset 0 suits all candidate buffers."""
     if not any(has_place(pool) for buffer in plan for pool in buffer.pool_candidates):
         return True
     limits = {pool.name: pool.limit for pool in problem_of(plan).pools}
@@ -91,8 +90,10 @@ def is_within_limits(plan: Mapping[BufferInfo, PoolAllocation]) -> bool:
 
 
 def columns_of(fields: Mapping[str, Any]) -> dict[str, Column]:
-    """The columns that C++ wrote."""
-    return {str(name): np.asarray(np.from_dlpack(each), np.int64) for name, each in fields.items()}
+    """Return the columns of C++ as arrays."""
+    return {
+        str(name): np.asarray(np.from_dlpack(column), np.int64) for name, column in fields.items()
+    }
 
 
 def _pool(info: PoolInfo, alignment: int) -> Pool:

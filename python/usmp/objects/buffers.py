@@ -1,4 +1,4 @@
-"""Buffers to place, and when they are live.
+"""Buffers to place, with their live ranges.
 
 Source: RFC 0009 of apache/tvm-rfcs, "Reference-level explanation"; live ranges, pins and safe
 overlaps are ours.
@@ -38,7 +38,7 @@ class LiveRange(ValueObject):
         self.__ffi_init__(start, stop)
 
     def intersects(self, other: LiveRange) -> bool:
-        """Whether there is a position in both."""
+        """Return whether both ranges have a position in common."""
         return max(self.start, other.start) < min(self.stop, other.stop)
 
 
@@ -46,32 +46,31 @@ class LiveRange(ValueObject):
 class BufferInfo(FFIObject):
     """One allocation to place.
 
-    Two buffers are equal only if they are one object, whatever their fields say; so a buffer can be
-    the key of a map. In one pickle, or one deep copy, buffers keep their conflicts and overlaps
-    with each other.
+    Buffers compare by identity, so that they can be keys of maps. In one pickle, or one deep copy,
+    buffers keep their conflicts and overlaps with each other.
 
     Parameters
     ----------
     name_hint
         Name in reports and errors; need not be unique.
     size_bytes
-        Bytes that the buffer takes, 0 or more.
+        Size in bytes, 0 or more.
     pool_candidates
         Pools that may hold the buffer, best first.
     alignment
-        Bytes of which the offset must be a multiple; 1 if missing.
+        Alignment of the offset, in bytes; 1 if missing.
     live_ranges
-        Positions at which the content matters; without any, only ``conflicts`` say so.
+        Positions at which the content matters; if empty, only ``conflicts`` restrict sharing.
     kind
         Input, output, state, or neither: a :class:`BufferInfoKind`.
     fixed_offset
-        Pins the buffer to this byte offset, in whichever candidate pool holds it.
+        Byte offset to which the buffer is pinned, in any candidate pool.
 
     Raises
     ------
     ValueError
-        The size or the pin is negative, the alignment is not positive, the pin is no multiple of
-        it, or the kind is unknown.
+        The size or the pin is negative, the alignment is not positive, the pin is not a multiple
+        of the alignment, or the kind is unknown.
     """
 
     name_hint: str
@@ -107,12 +106,12 @@ class BufferInfo(FFIObject):
         pool_candidates: Iterable[PoolInfo] | None = None,
         live_ranges: Iterable[LiveRange] | None = None,
     ) -> BufferInfo:
-        """Another buffer like this one, without conflicts and overlaps.
+        """Return a copy of this buffer without conflicts and overlaps.
 
         Parameters
         ----------
         pool_candidates, live_ranges
-            in the place of its own.
+            values that replace those of this buffer.
         """
         return BufferInfo(
             self.name_hint,
@@ -125,7 +124,7 @@ class BufferInfo(FFIObject):
         )
 
     def is_live_with(self, other: BufferInfo) -> bool:
-        """Whether there is a position at which the content of both matters."""
+        """Return whether the content of both buffers matters at any position."""
         return any(a.intersects(b) for a in self.live_ranges for b in other.live_ranges)
 
     if TYPE_CHECKING:
@@ -140,14 +139,14 @@ class BufferInfo(FFIObject):
 
     @property
     def conflicts(self) -> Array[BufferInfo]:
-        """Buffers that may not share bytes with this one, as they were set.
+        """Buffers that may not share bytes with this one.
 
-        They are not kept alive: one that nothing else refers to any more is gone from here too.
+        These are weak references: a buffer without other references is no longer listed.
         """
         return self._conflicts()
 
     def set_conflicts(self, conflicts: Iterable[BufferInfo]) -> None:
-        """Replace the conflicts. One of two conflicting buffers may leave it to the other."""
+        """Replace the conflicts; it is enough if one of two conflicting buffers lists the other."""
         self._set_conflicts(list(conflicts))
 
     @property
@@ -155,8 +154,8 @@ class BufferInfo(FFIObject):
         """Safe overlaps: the inputs that die in the operator that writes this buffer, each with
         the smallest number of bytes by which this buffer must start below it.
 
-        Although the two conflict, they may then share bytes: 0 permits the same offset, the size
-        of this buffer no shared byte. Held like the conflicts.
+        At that distance, both may share bytes although they conflict. 0 permits the same offset;
+        the size of this buffer permits no shared byte. These are weak references, too.
         """
         return self._overlaps()
 
@@ -171,7 +170,7 @@ class BufferInfo(FFIObject):
         self._set_overlaps(dict(overlaps))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the buffer with those that it conflicts with."""
+        """Pickle the buffer together with the buffers that it refers to."""
         group = _group_of(self)
         return _member, (group, group.numbers[self])
 
@@ -179,13 +178,13 @@ class BufferInfo(FFIObject):
 class _Group:
     """Buffers that refer to each other.
 
-    A pickle has each group once, so that a buffer comes back as one object wherever it is, with its
-    conflicts and overlaps.
+    A pickle has each group once, so that all references to a buffer are loaded as one object, with
+    its conflicts and overlaps.
 
     Parameters
     ----------
     buffers
-        of the group.
+        the buffers of the group.
     """
 
     def __init__(self, buffers: Iterable[BufferInfo]) -> None:
@@ -193,7 +192,7 @@ class _Group:
         self.numbers = {buffer: number for number, buffer in enumerate(self.buffers)}
 
     def buffer(self, reference: BufferInfo | int) -> BufferInfo:
-        """The buffer of this number, or one of another group."""
+        """Return the buffer of a number; a buffer of another group is returned unchanged."""
         return self.buffers[reference] if isinstance(reference, int) else reference
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -230,14 +229,14 @@ def _member(group: _Group, number: int) -> BufferInfo:
 
 
 _GROUPS: WeakValueDictionary[BufferInfo, _Group] = WeakValueDictionary()
-"""Of buffers that are being pickled or copied, which keeps the group alive."""
+"""The groups of buffers that are being pickled or copied; the pickle keeps its group alive."""
 _GROUPS_LOCK = Lock()
 
 
 def _group_of(buffer: BufferInfo) -> _Group:
     """Return the group in which the buffer is pickled.
 
-    It may refer to buffers of groups that were pickled before it, which do not refer to it.
+    Its members may refer to buffers of earlier groups, which do not refer to them.
     """
     with _GROUPS_LOCK:
         group = _GROUPS.get(buffer)
@@ -257,18 +256,16 @@ def _group_of(buffer: BufferInfo) -> _Group:
 
 @c_class("usmp.BufferInfoAnalysis", init=False)
 class BufferInfoAnalysis(FFIObject):
-    """What the liveness analysis of a module found.
+    """The result of the liveness analysis of a module.
 
     Parameters
     ----------
     buffer_info_stmts
-        Each buffer with the statement that allocates it.
+        The statement that allocates each buffer.
     memory_pressure
-        Largest number of bytes that the workspace buffers live at one time take, alignment
-        counted.
+        Most bytes of workspace buffers that are live at once, with padding for alignment.
     pool_memory_pressure
-        Pool name to the same for the buffers that have this pool as a candidate: what the pool
-        would need if it had to hold them all.
+        Memory pressure by pool name, over all buffers with the pool as a candidate, in bytes.
 
     Raises
     ------
@@ -291,7 +288,7 @@ class BufferInfoAnalysis(FFIObject):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the statements as one text, since they share variables."""
+        """Pickle all statements as one string, because they share variables."""
         buffers = list(self.buffer_info_stmts.keys())
         text = to_json_graph_str(list(self.buffer_info_stmts.values()))
         pressures = dict(self.pool_memory_pressure.items())

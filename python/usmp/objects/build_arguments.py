@@ -1,4 +1,4 @@
-"""Arguments of `usmp.build`: their types, and those that `tvm.relay.build` had in another place."""
+"""Checks of arguments of `usmp.build`, including arguments in the order of `tvm.relay.build`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "io_memory_pool": (str,),
     "state_layout": (StateLayout,),
 }
-"""The classes that arguments take beside None; an error names the first one."""
+"""The classes that arguments accept besides None; an error names the first one."""
 
 
 def check_types(**arguments: object) -> None:
@@ -33,7 +33,7 @@ def check_types(**arguments: object) -> None:
     Raises
     ------
     TypeError
-        one is of another class, as where arguments are in the order of TVM 0.18.
+        an argument is of another class, such as one in the order of TVM 0.18.
     """
     for name, value in arguments.items():
         if value is None or isinstance(value, _TYPES[name]):
@@ -45,25 +45,25 @@ def check_types(**arguments: object) -> None:
 
 
 def check_executor(executor: object) -> None:
-    """Raise if a target is in the place of the executor, as by position in TVM 0.18.
+    """Raise if a target is passed as the executor, as positional arguments in TVM 0.18 do.
 
     Raises
     ------
     TypeError
-        it is one, or anything else than a name or an `Executor`.
+        the executor is a target, or neither a name nor an `Executor`.
     """
-    what = type(executor).__name__
+    kind = type(executor).__name__
     if isinstance(executor, str):
         if executor.partition(" ")[0] not in TARGET_OPTION_ROWS:
             return
-        what = f'target "{executor}"'
+        kind = f'target "{executor}"'
     elif executor is None or isinstance(executor, Executor):
         return
-    raise TypeError(f"executor takes an Executor or its name, not {what}; {BY_POSITION.reason}")
+    raise TypeError(f"executor takes an Executor or its name, not {kind}; {BY_POSITION.reason}")
 
 
 def only_model(mod: _Model, ir_mod: _Model | None) -> _Model:
-    """Return the one that is not None of two arguments for the model.
+    """Return the model from two arguments, one of which is None.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def only_model(mod: _Model, ir_mod: _Model | None) -> _Model:
 
 
 def one_module_name(module_name: str | None, mod_name: str | None) -> str:
-    """Return the one that is given of two arguments for the name of the module, or "default".
+    """Return the name of the module from two arguments, or "default" if both are None.
 
     Raises
     ------
@@ -97,18 +97,17 @@ def one_module_name(module_name: str | None, mod_name: str | None) -> str:
 
 
 def check_target_host(target_host: OneTarget | None, targets: BuildTargets) -> None:
-    """Tell that the target of the host changes nothing, if it is that of the model.
+    """Warn that the target of the host has no effect if it is the model's CPU.
 
     Raises
     ------
     ValueError
-        it is another one.
+        the target of the host is another one.
     """
     if target_host is None:
         return
     if not _is_of(target_host, targets):
         raise ValueError(OTHER_TARGET_HOST.sentence())
-    # The caller of `usmp.build`, which is behind a lock.
     SAME_TARGET_HOST.tell()
 
 

@@ -1,4 +1,4 @@
-"""What a search compared: the attribute `usmp.search` of a module."""
+"""The search record of a module: its attribute `usmp.search`."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Alternative:
     Parameters
     ----------
     value
-        the choice as users read it.
+        the choice as shown to users.
     why
-        "larger", "equal" (as large, but not preferred), "slower" (not larger, but it takes more
-        instructions), "bound" (a lower bound proves that it is no smaller), "no plan" (none fits,
+        the reason: "larger", "equal" (as large, but not preferred), "slower" (not larger, but more
+        instructions), "bound" (a lower bound proves that it is not smaller), "no plan" (none fits
         or none was found), "refused: ..." (with the reason), or "not asked".
     peak_bytes
-        of all workspace pools in its plan; None if there is no plan.
+        peak of all workspace pools in its plan, in bytes; None if there is no plan.
     bound_bytes
-        a lower bound of them, if it was not planned.
+        a lower bound of the peak, if the choice was not planned.
     """
 
     value: str
@@ -37,22 +37,22 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Compared:
-    """What one stage of the search compared.
+    """The record of one stage of the search.
 
     Parameters
     ----------
     stage
         one of `usmp.names.STAGES`.
     taken
-        the choice as users read it.
+        the selected choice as shown to users.
     peak_bytes
-        of all workspace pools in the plan by which it was compared; None if there is no plan.
+        peak of all workspace pools in the compared plan, in bytes; None if there is no plan.
     alternatives
         the other choices, in the order in which they were planned.
     entry
-        the entry that chose alone; empty for what all entries have in common.
+        the entry that the choice is for; empty for choices of all entries together.
     details
-        facts of this stage only.
+        facts that only this stage has.
     """
 
     stage: str
@@ -77,15 +77,15 @@ def _read(line: Mapping[str, Any]) -> Compared:
         str(line["stage"]),
         str(line["taken"]),
         _number(line, "peak_bytes"),
-        tuple(_alternative(one) for one in line["alternatives"]),
+        tuple(_alternative(row) for row in line["alternatives"]),
         str(line["entry"]),
         plain(line["details"]),
     )
 
 
-def _alternative(one: Mapping[str, Any]) -> Alternative:
-    value, why = str(one["value"]), str(one["why"])
-    return Alternative(value, why, _number(one, "peak_bytes"), _number(one, "bound_bytes"))
+def _alternative(row: Mapping[str, Any]) -> Alternative:
+    value, why = str(row["value"]), str(row["why"])
+    return Alternative(value, why, _number(row, "peak_bytes"), _number(row, "bound_bytes"))
 
 
 def _number(values: Mapping[str, Any], name: str) -> int | None:
@@ -102,22 +102,22 @@ SEARCH_ATTR: Attribute[Sequence[Compared]] = Attribute(
 
 
 def compared_of(mod: IRModule) -> list[Compared]:
-    """Return what the search compared, in the order of its stages."""
+    """Return the search record of a module, in the order of stages."""
     return list(SEARCH_ATTR.of(mod) or ())
 
 
 def with_compared(mod: IRModule, lines: Iterable[Compared]) -> IRModule:
-    """Return the module with more lines of what was compared."""
+    """Return the module with more lines in its search record."""
     known = [*compared_of(mod), *lines]
     return SEARCH_ATTR.put(mod, known) if known else mod
 
 
 def of_entry(mod: IRModule, entry: str) -> list[Compared]:
-    """Return the lines of a module as those of one of several entries."""
+    """Return the search record of a module, as that of one of several entries."""
     return [replace(line, entry=entry) for line in compared_of(mod)]
 
 
 def details_of(mod: IRModule, stage: str) -> list[Mapping[str, Any]]:
-    """Return the facts of a stage, by line; what entries chose alone is not among them."""
+    """Return the details of a stage, by line, without lines of single entries."""
     lines = compared_of(mod)
     return [line.details for line in lines if line.stage == stage and not line.entry]

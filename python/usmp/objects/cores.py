@@ -1,7 +1,7 @@
-"""Which instructions may the C of a target use? What is known of Cortex-M cores, by name.
+"""Instructions that the C code for a target may use: facts about Cortex-M cores, by name.
 
 Sources: Arm's technical reference manuals of the cores, and GCC's options `-mcpu` for ARM, whose
-spelling of what a core can lack is taken here.
+names of features are used here.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from usmp import names
 
 @dataclass(frozen=True)
 class Core:
-    """What a C compiler can use of a CPU, as far as operators are written differently for it.
+    """The features of a CPU that change the generated C.
 
     Parameters
     ----------
     name
-        as `-mcpu` takes it, without what the core lacks; "portable" is none in particular.
+        name for `-mcpu`, without missing features; "portable" is no particular CPU.
     description
-        one line about it.
+        one line about the core.
     has_dsp
-        has instructions for two products of 16 bits at once (`__ARM_FEATURE_DSP`).
+        whether it has instructions for two 16-bit products at once (`__ARM_FEATURE_DSP`).
     has_mve
-        has vectors of 16 bytes, at least of integers (`__ARM_FEATURE_MVE`).
+        whether it has 16-byte vectors, at least of integers (`__ARM_FEATURE_MVE`).
     has_mve_float
-        has them of floats, too.
+        whether it has vectors of floats.
     has_long_multiply
-        has an instruction for products of 64 bits; it then also loads signed bytes at a distance
-        from a pointer.
+        whether it has an instruction for 64-bit products. Such cores can also load signed bytes at
+        an offset from a pointer.
     is_dual_issue
-        runs two instructions in one cycle if their order allows it.
+        whether it can run two instructions in one cycle.
     optional
-        what the core can lack, as in "+nodsp".
+        features that the core may lack, as in "+nodsp".
     """
 
     name: str
@@ -88,17 +88,17 @@ CORES: Mapping[str, Core] = {
         _core("cortex-m85", *_HELIUM, "nopacbti", has_dsp=True, has_mve=True, is_dual_issue=True),
     )
 }
-"""The cores that `-mcpu` of target "c" names."""
+"""The cores that `-mcpu` of target "c" accepts, by name."""
 
 
 def core_of(target: Target | None) -> Core:
-    """The core that a target's C is for.
+    """Return the core of a target.
 
     Parameters
     ----------
     target
-        the portable core is that of "c" without -mcpu or with -mcpu=generic, and of any other
-        kind, whose compiler chooses instructions itself.
+        the target. Without -mcpu, with -mcpu=generic, and for kinds other than "c", whose compiler
+        selects instructions itself, the core is the portable one.
 
     Raises
     ------
@@ -110,13 +110,13 @@ def core_of(target: Target | None) -> Core:
 
 
 def named_core(target: Target) -> str | None:
-    """What -mcpu says, or None."""
+    """Return the value of -mcpu, or None."""
     mcpu = target.attrs.get("mcpu")
     return str(mcpu) if mcpu else None
 
 
 def _named(mcpu: str) -> Core:
-    """The core of "cortex-m33+nodsp"."""
+    """Return the core of a value such as "cortex-m33+nodsp"."""
     name, *features = mcpu.split("+")
     if name not in CORES:
         raise ValueError(
@@ -132,7 +132,7 @@ def _named(mcpu: str) -> Core:
             raise ValueError(
                 f'target c: -mcpu={mcpu}: {name} takes no feature "+{feature}"; supported: {known}'
             )
-    # MVE needs the DSP extension, and its floats those of the core.
+    # MVE needs the DSP extension, and MVE with floats needs the FPU.
     has_mve = core.has_mve and not {"nodsp", "nomve"} & set(features)
     return replace(
         core,

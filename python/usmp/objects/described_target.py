@@ -1,4 +1,4 @@
-"""Targets as users write them, taken apart: text, JSON, files of JSON, dictionaries."""
+"""A parser of targets as users write them: text, JSON, JSON files, dictionaries."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _LISTS = ("keys", "libs", "mattr")
 """Options whose values are lists."""
 
 _OBJECT = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
-"""JSON of a target with its host, or what is written as it."""
+"""A JSON object of a target, with its host as an inner object."""
 
 _PIECE = re.compile(
     rf"{_OBJECT}|\{{.*\}}|-(?:keys|libs)=[^\s,]+(?:,[^\s,]+)*|,[+-]|,|[^,]", re.DOTALL
 )
-"""What stays together when commas divide targets: JSON, and lists in the text of a target."""
+"""The pieces that commas between targets do not split: JSON, and lists in the text of a target."""
 
 _ESCAPE = re.compile(r"""\\(?=[\s,'"])""")
 """A backslash before a blank, a comma or a quote, as CMake and shells leave it."""
@@ -43,13 +43,13 @@ class DescribedTarget:
     Parameters
     ----------
     kind
-        such as "c"; the name of an accelerator, too.
+        kind of target such as "c", or the name of an accelerator.
     options
-        its options by name: text, or what JSON has.
+        options by name: strings, or JSON values.
     text
-        all of it, for errors.
+        the whole text, for errors.
     is_complete
-        whether TVM may have written it, with options that say what is so by default.
+        whether TVM may have written the target, with explicit default options.
     """
 
     kind: str
@@ -59,14 +59,14 @@ class DescribedTarget:
 
 
 def split_targets(targets: OneTarget | Sequence[OneTarget]) -> list[OneTarget]:
-    """Return the single targets. Commas divide them, but not lists such as "-mattr=+dsp,+fp" or
-    "-keys=arm_cpu,cpu", nor JSON. A JSON list has several, and the path of a JSON file stands for
-    what is in it.
+    """Split targets at commas, except in JSON and in lists such as "-mattr=+dsp,+fp" or
+    "-keys=arm_cpu,cpu". A JSON list may have several targets. The path of a JSON file stands for
+    the content of the file.
 
     Raises
     ------
     ValueError
-        something else than targets, or a file that cannot be read.
+        an argument that is not a target, or a file that cannot be read.
     """
     if isinstance(targets, Target | Mapping):
         return [targets]
@@ -86,7 +86,7 @@ def split_targets(targets: OneTarget | Sequence[OneTarget]) -> list[OneTarget]:
 
 
 def _unescaped(text: str) -> str:
-    """Return the text of targets without what build systems put around or into it."""
+    """Return the text of targets without the quotes and escapes that build systems add."""
     if text.startswith("{"):
         return text
     text = _ESCAPE.sub("", text)
@@ -100,12 +100,12 @@ def _unquoted(part: str) -> str:
 
 
 def described_target(target: OneTarget) -> DescribedTarget:
-    """Return what a user says about one target.
+    """Parse one target.
 
     Raises
     ------
     ValueError
-        damaged JSON, no kind, or words of a CPU's target that are no options.
+        damaged JSON, a missing kind, or words after the kind of a CPU target that are not options.
     """
     if isinstance(target, Target):
         return _of_fields(json.loads(str(target)), str(target))
@@ -116,11 +116,11 @@ def described_target(target: OneTarget) -> DescribedTarget:
     kind, *options = target.split() or [""]
     if kind not in TARGET_OPTION_ROWS:
         return DescribedTarget(kind, dict.fromkeys(options, ""), target)
-    return DescribedTarget(kind, dict(_option(kind, each, target) for each in options), target)
+    return DescribedTarget(kind, dict(_option(kind, word, target) for word in options), target)
 
 
 def unknown_option(kind: str, option: str, text: str) -> ValueError:
-    """Return the error about an option of a target that there is not."""
+    """Return the error about an unknown option of a target."""
     current = TARGET_OPTIONS.get(kind, ())
     rows = (row for row in TARGET_OPTION_ROWS[kind] if row.verdict != REFUSED)
     old = dict.fromkeys(row.name for row in rows)
@@ -128,20 +128,22 @@ def unknown_option(kind: str, option: str, text: str) -> ValueError:
         "supported": [f"-{name}=" for name in current],
         "of TVM 0.18": [f"{name}=" for name in old if name[1:] not in current],
     }
-    supported = "; ".join(f"{what}: {', '.join(names)}" for what, names in groups.items() if names)
+    supported = "; ".join(
+        f"{group}: {', '.join(names)}" for group, names in groups.items() if names
+    )
     unknown = f'unknown option "{option}"{_kind_with(option)}'
     return ValueError(f'target "{text}": {unknown}; {supported}')
 
 
 def _kind_with(option: str) -> str:
-    """Return the words about the kind of target that has an option, as "-mtriple=x"; "" if none."""
+    """Return the words of an error about another kind of target that has the option; or ""."""
     name = option.lstrip("-").partition("=")[0]
     kinds = [kind for kind, names in TARGET_OPTIONS.items() if name in names]
     return f' (of target "{kinds[0]}")' if kinds else ""
 
 
 def option_text(value: object) -> str:
-    """Return the value of an option as the text of a target has it."""
+    """Return the value of an option as it is written in the text of a target."""
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, Mapping):
@@ -152,7 +154,7 @@ def option_text(value: object) -> str:
 
 
 def _content(part: str) -> str:
-    """Return the content of the file that a part of the text names, or the part itself."""
+    """Return the content of a JSON file if the part is a path, else the part itself."""
     if part.startswith("{") or not part.endswith(_JSON_FILE):
         return part
     try:
@@ -194,7 +196,7 @@ def _of_fields(fields: Mapping[str, object], text: str) -> DescribedTarget:
 
 
 def _option(kind: str, option: str, text: str) -> tuple[str, object]:
-    """Return name and value of one "-name=value" in the text of a target; "-name" is a switch."""
+    """Return name and value of an option "-name=value"; "-name" has the value "1"."""
     name, separator, value = option.lstrip("-").partition("=")
     if not option.startswith("-") or not name:
         raise unknown_option(kind, option, text)

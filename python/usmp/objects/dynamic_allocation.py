@@ -1,4 +1,4 @@
-"""Allocations that no plan has, because their size has no bound."""
+"""Allocations at run time, which are not planned because their size has no upper bound."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class DynamicAllocation(FFIObject):
     Parameters
     ----------
     name
-        of the buffer.
+        name of the buffer.
     function
-        the PrimFunc that allocates it.
+        the PrimFunc that allocates the buffer.
     size
-        its bytes as text, such as "4 * n".
+        size in bytes as text, such as "4 * n".
     why
-        it is not planned, and what would change that.
+        the reason why the buffer is not planned, with advice.
     """
 
     name: str
@@ -39,25 +39,25 @@ class DynamicAllocation(FFIObject):
 
 
 def dynamic_allocations(mod: IRModule) -> list[DynamicAllocation]:
-    """The allocations of a module that are made while it runs."""
+    """Return the dynamic allocations of a module."""
     return list(DYNAMIC_ALLOCATIONS_ATTR.of(mod) or ())
 
 
 def dynamic_allocator(mod: IRModule) -> str:
-    """What makes them; empty if there are none."""
+    """Return the name of the allocator of a module; empty without dynamic allocations."""
     return DYNAMIC_ALLOCATOR_ATTR.of(mod) or ""
 
 
 def takes_arena(func: tirx.PrimFunc) -> bool:
-    """Whether a PrimFunc has a parameter that is an arena, before those that are pools."""
+    """Return whether a PrimFunc has an arena parameter, which stands before the pools."""
     return bool(TAKES_ARENA_ATTR.of(func))
 
 
 def as_json(mod: IRModule) -> dict[str, Any]:
-    """What metadata.json says of them; nothing if there are none."""
+    """Return the dynamic allocations for metadata.json; empty if there are none."""
     allocations = dynamic_allocations(mod)
     if not allocations:
         return {}
     keys = ("name", "function", "size", "why")
-    buffers = [{key: str(getattr(one, key)) for key in keys} for one in allocations]
+    buffers = [{key: str(getattr(allocation, key)) for key in keys} for allocation in allocations]
     return {"dynamic_allocations": {"allocator": dynamic_allocator(mod), "buffers": buffers}}

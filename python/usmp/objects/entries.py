@@ -20,18 +20,18 @@ _LONGEST_NAME = 64
 
 
 def entries_of(mod: IRModule) -> list[str]:
-    """The names of the entries, in order: what the attribute `entries` lists, or "main"."""
+    """Return the names of the entries, in order, from the attribute `entries`; else "main"."""
     listed = ENTRIES_ATTR.of(mod)
     return [ONLY_ENTRY] if listed is None else [str(name) for name in listed]
 
 
 def entry_function_name(entry: str) -> str:
-    """The name of the AoT PrimFunc of an entry: `__tvm_main__` of "main"."""
+    """Return the name of the AoT PrimFunc of an entry, such as `__tvm_main__` for "main"."""
     return MAIN_FUNCTION_NAME if entry == ONLY_ENTRY else f"__tvm_{entry}__"
 
 
 def called_by_users(function: str) -> str:
-    """Return what a user calls a PrimFunc: the model, an entry of it, or an operator."""
+    """Return the words for a PrimFunc in messages: the model, an entry, or an operator."""
     if function == MAIN_FUNCTION_NAME:
         return "the model"
     entry = re.fullmatch("__tvm_(.+)__", function)
@@ -39,24 +39,23 @@ def called_by_users(function: str) -> str:
 
 
 def entry_name(text: str) -> str:
-    """A name for an entry that is like a text, such as the name of a file."""
+    """Return a valid entry name that resembles a text, such as the name of a file."""
     name = re.sub(r"[^A-Za-z0-9]", "_", text).strip("_")[:_LONGEST_NAME]
     return name if name[:1].isalpha() else f"model_{name}"[:_LONGEST_NAME]
 
 
 def models_by_name(models: Iterable[tuple[str | None, _Model]]) -> dict[str, _Model]:
-    """Return the models of a list by the names of their entries: as their files, or `model0` and
-    so on.
+    """Return models by entry names, which come from their files, or are `model0` and so on.
 
     Parameters
     ----------
     models
-        each with the name of its file, if it has one, without the ending.
+        each model with the name of its file without the suffix, or None.
 
     Raises
     ------
     ValueError
-        two get one name.
+        two models get one name.
     """
     named: dict[str, _Model] = {}
     for number, (file, model) in enumerate(models):
@@ -70,12 +69,12 @@ def models_by_name(models: Iterable[tuple[str | None, _Model]]) -> dict[str, _Mo
 
 
 def check_entries(names: Sequence[str]) -> None:
-    """Check that entries can have these names: those of C functions and macros begin with them.
+    """Check the names of entries, which are prefixes of C functions and macros.
 
     Raises
     ------
     ValueError
-        a name that is no C name or is too long, or two that differ in capital letters only.
+        a name that is not a C name or is too long, or two names that differ only in case.
     """
     seen: dict[str, str] = {}
     for name in names:
@@ -102,7 +101,7 @@ def check_concurrent(together: Sequence[Sequence[str]], entries: Sequence[str]) 
     Raises
     ------
     ValueError
-        less than two entries, one that is named twice, or one that there is not.
+        fewer than two entries, a repeated entry, or an unknown entry.
     """
     for names in together:
         shown_names = ", ".join(shown(name) for name in names)
@@ -120,8 +119,8 @@ def check_concurrent(together: Sequence[Sequence[str]], entries: Sequence[str]) 
 
 
 def concurrent_entries(mod: IRModule) -> set[frozenset[str]]:
-    """The pairs of entries that may run at once, by the attribute `concurrent_entries`, which
-    lists sets of names: any two of a set may."""
+    """Return the pairs of entries that may run at once, from the attribute `concurrent_entries`:
+    any two entries in one of its sets."""
     listed = CONCURRENT_ATTR.of(mod)
     sets = [[str(name) for name in together] for together in listed or ()]
     return {frozenset(pair) for together in sets for pair in combinations(together, 2)}
@@ -130,7 +129,7 @@ def concurrent_entries(mod: IRModule) -> set[frozenset[str]]:
 def most_bytes_at_once(
     size_bytes: Mapping[str, int], concurrent: Collection[frozenset[str]] = ()
 ) -> int:
-    """The most bytes of entries that may run at once: of one, or of several of which any two may.
+    """Return the most bytes of entries that may run at once (a maximum-weight clique).
 
     Parameters
     ----------
@@ -146,24 +145,25 @@ def most_bytes_at_once(
         nonlocal most
         most = max(most, running)
         for index, name in enumerate(others):
-            left = others[index:]
-            if running + sum(size_bytes[other] for other in left) <= most:
+            remaining = others[index:]
+            if running + sum(size_bytes[other] for other in remaining) <= most:
                 return
-            if index and running + sum(size_bytes[c[0]] for c in apart(left)) <= most:
+            if index and running + sum(size_bytes[c[0]] for c in apart(remaining)) <= most:
                 return
             together = [n for n in others[index + 1 :] if frozenset((n, name)) in concurrent]
             add(running + size_bytes[name], together)
 
     def apart(names: list[str]) -> list[list[str]]:
-        """Sets of them of which no two may run at once, so that one of each runs; largest first."""
+        """Partition names into sets with at most one running entry, the largest entry first. The
+        sum of the largest entries is an upper bound."""
         sets: list[list[str]] = []
         for name in names:
             fits = (s for s in sets if not any(frozenset((n, name)) in concurrent for n in s))
-            found = next(fits, None)
-            if found is None:
+            suitable = next(fits, None)
+            if suitable is None:
                 sets.append([name])
             else:
-                found.append(name)
+                suitable.append(name)
         return sets
 
     add(0, by_size)

@@ -1,4 +1,4 @@
-"""The executor that code is made for, as `tvm.relay.backend.Executor` was."""
+"""The executor of a compiled model, like `tvm.relay.backend.Executor`."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ _DEFAULTS = {LINK_PARAMS.name: True}
 
 @py_class("usmp.Executor", init=False)
 class Executor(NamedOptions, FFIObject):
-    """How a compiled model is run.
+    """The executor that runs a compiled model.
 
-    `executor["interface-api"]` is the value of an option, `"interface-api" in executor` whether it
-    is given, and `str(executor)` the name. Executors of the same name and options are equal.
+    `executor["interface-api"]` is the value of an option, `"interface-api" in executor` is whether
+    the option is set, and `str(executor)` is the name. Executors of equal name and options are
+    equal.
 
     Parameters
     ----------
@@ -55,8 +56,7 @@ class Executor(NamedOptions, FFIObject):
     Raises
     ------
     ValueError
-        an unknown executor or option, a value that the option does not take, or two
-        values that do not go together.
+        an unknown executor or option, an invalid value, or contradicting options.
     """
 
     name: str
@@ -131,8 +131,7 @@ def executor_with(given: str | Executor, options: tuple[tuple[str, object], ...]
     Raises
     ------
     ValueError
-        the executor is unknown, or an option contradicts one of the executor or is none of its
-        options.
+        the executor or an option is unknown, or an option contradicts the executor.
     """
     if not isinstance(given, Executor):
         return _executor_named(given, options)
@@ -147,7 +146,7 @@ def executor_with(given: str | Executor, options: tuple[tuple[str, object], ...]
 
 @cache
 def _executor_named(name: str, options: tuple[tuple[str, object], ...]) -> Executor:
-    """Return one object for all builds, because planning sessions compare executors by identity."""
+    """Return the executor, cached because planning sessions compare executors by identity."""
     return Executor(name, dict(options))
 
 

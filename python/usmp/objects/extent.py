@@ -1,4 +1,4 @@
-"""Extents of TIR that depend on symbolic sizes."""
+"""Conversion of TIR extents with symbolic sizes into plain data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BY_NODE: Mapping[type, str] = {
 
 
 def size_expression(value: Any) -> SizeExpression:
-    """An extent of TIR, whose variables have the names of sizes.
+    """Convert an extent of TIR, whose variables have the names of sizes, into plain data.
 
     Parameters
     ----------
@@ -42,31 +42,31 @@ def size_expression(value: Any) -> SizeExpression:
     Raises
     ------
     ValueError
-        it has another operator, divides by what may not be positive, or is too long.
+        the extent has an unknown operator or a divisor that may not be positive, or is too long.
     """
-    found = _read(value, value, 0)
-    if len(parts_of(found)) > LONGEST:
+    expression = _read(value, value, 0)
+    if len(parts_of(expression)) > LONGEST:
         raise ValueError(f"the extent {value} is too long; make the model's shapes simpler")
-    return found
+    return expression
 
 
-def _read(value: Any, whole: Any, depth: int) -> SizeExpression:
+def _read(value: Any, extent: Any, depth: int) -> SizeExpression:
     if isinstance(value, int | IntImm):
         return int(value)
     if isinstance(value, Var):
         return str(value.name)
     if isinstance(value, tirx.Cast):
-        return _read(value.value, whole, depth)
+        return _read(value.value, extent, depth)
     operator = _BY_NODE.get(type(value))
     if operator is None:
         raise ValueError(
-            f"the extent {whole} has {value}; extents are computed from sizes by "
+            f"the extent {extent} has {value}; extents are computed from sizes by "
             f"{', '.join(OPERATORS)}"
         )
     if depth == DEEPEST:
-        raise ValueError(f"the extent {whole} is too deep; make the model's shapes simpler")
-    both = [_read(side, whole, depth + 1) for side in (value.a, value.b)]
+        raise ValueError(f"the extent {extent} is too deep; make the model's shapes simpler")
+    both = [_read(side, extent, depth + 1) for side in (value.a, value.b)]
     if operator in DIVISIONS and not is_divisor(both[1]):
         divisor = expression_text(both[1])
-        raise ValueError(f"the extent {whole} divides by {divisor}, which is no positive number")
+        raise ValueError(f"the extent {extent} divides by {divisor}, which is no positive number")
     return [operator, *both]

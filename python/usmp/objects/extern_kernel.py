@@ -1,8 +1,7 @@
-"""What a function outside of the module states about itself.
+"""Statements about functions outside of the module: their accesses and side effects.
 
-Of a call of such a function nothing is known but what its arguments say: it may read and write all
-of the memory that it is given a pointer to, in any order, keep a state, and fail. What its author
-states replaces that. The analysis believes it.
+Without a statement, such a function may read and write all memory of its pointer arguments in any
+order, keep a state, and fail. The analysis trusts the statement of the author.
 """
 
 from __future__ import annotations
@@ -19,15 +18,14 @@ from usmp.objects.operator_attributes import EXTERN_KERNELS_ATTR
 
 @py_class("usmp.KernelArgument")
 class KernelArgument(FFIObject):
-    """What a kernel does with the memory behind one of its pointers.
+    """The accesses of a kernel to the memory of one of its pointer arguments.
 
     Parameters
     ----------
     name
-        in errors.
+        name in errors.
     size_bytes
-        it accesses no byte from here on, counted from where the pointer points to, and none before
-        that.
+        the kernel accesses only this many bytes, starting at the pointer.
     reads
         whether it may read.
     writes
@@ -45,11 +43,11 @@ class KernelArgument(FFIObject):
     writes: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse sizes that are none."""
+        """Raise if the size is negative."""
         self.check()
 
     def check(self) -> None:
-        """Check that the size is one."""
+        """Check that the size is not negative."""
         if self.size_bytes < 0:
             raise ValueError(
                 f'argument "{self.name}" of an extern kernel has {self.size_bytes} bytes; '
@@ -59,20 +57,20 @@ class KernelArgument(FFIObject):
 
 @py_class("usmp.SafeDistance")
 class SafeDistance(FFIObject):
-    """How an output of a kernel may overlap an input that dies in it.
+    """A safe overlap between an output of a kernel and an input that dies in it.
 
     Parameters
     ----------
     input
-        index of an argument that it reads.
+        index of an argument that the kernel reads.
     output
-        index of an argument that it writes.
+        index of an argument that the kernel writes.
     size_bytes
-        by how many bytes the output must start below the input at least, if they share bytes. At a
-        distance of d, before the kernel writes byte i of the output, it has read the bytes of the
-        input up to i - d for the last time. With 0, the same address and any below it are right; a
-        kernel that is right at the same address only, as one that begins with the last byte, has
-        no such distance. The size of the output permits no common byte.
+        the fewest bytes by which the output must start below the input to share bytes. A distance
+        d states that when the kernel writes byte i of the output, it has read all bytes of the
+        input up to i - d for the last time. With 0, the output may start at the address of the
+        input or below. A kernel that is right only at the same address, such as one that begins
+        with the last byte, has no safe distance. With the size of the output, no byte is shared.
     """
 
     input: int
@@ -82,28 +80,27 @@ class SafeDistance(FFIObject):
 
 @py_class("usmp.ExternKernel")
 class ExternKernel(FFIObject):
-    """A function outside of the module, as its author states it.
+    """A function outside of the module, as stated by its author.
 
     Parameters
     ----------
     symbol
-        its name, by which `T.call_extern` calls it.
+        its name in `T.call_extern`.
     arguments
-        what it does with its first arguments, all of which are pointers; of the others nothing is
-        known.
+        accesses to its first arguments, all of which are pointers; nothing is known of the others.
     safe_distances
-        at most one for each pair of arguments; of other pairs, one must not be written before all
-        of the other was accessed.
+        at most one for each pair of arguments; other pairs share no bytes.
     can_fail
-        whether it may end the run, so that what follows must wait for it.
+        whether it may end the run, so that later statements must stay after it.
     keeps_state
-        whether it may access memory that it is not given, a device included, so that such calls
-        must stay in order.
+        whether it may access memory or devices besides its arguments, so that such calls must stay
+        in order.
 
     Raises
     ------
     ValueError
-        a distance that is none, or of arguments that it does not have, read, or write.
+        a distance that is negative or too large, or whose arguments do not exist or are not read
+        and written.
     """
 
     symbol: str
@@ -113,23 +110,23 @@ class ExternKernel(FFIObject):
     keeps_state: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse distances that are none."""
+        """Raise if a distance is invalid."""
         self.check()
 
     def check(self) -> None:
-        """Check that the distances are those of arguments that it has, reads and writes."""
+        """Check that all distances are valid, between an argument that is read and one written."""
         for argument in self.arguments:
             argument.check()
         pairs = set()
         for stated in self.safe_distances:
-            given, written, size = int(stated.input), int(stated.output), int(stated.size_bytes)
+            read, written, size = int(stated.input), int(stated.output), int(stated.size_bytes)
             count = len(self.arguments)
-            for index in (given, written):
+            for index in (read, written):
                 if not 0 <= index < count:
                     raise self._wrong(f"of argument {index}; it has {count} arguments")
-            source, output = self.arguments[given], self.arguments[written]
+            source, output = self.arguments[read], self.arguments[written]
             between = f'from input "{source.name}" to output "{output.name}"'
-            if given == written:
+            if read == written:
                 raise self._wrong(f"{between}, which are one argument; state it of two")
             if not source.reads or not output.writes:
                 is_wrong = "is not read" if not source.reads else "is not written"
@@ -139,39 +136,39 @@ class ExternKernel(FFIObject):
                     f"of {size} bytes {between}, which has {output.size_bytes} bytes; "
                     f"state 0 to {output.size_bytes}"
                 )
-            if (given, written) in pairs:
+            if (read, written) in pairs:
                 raise self._wrong(f"{between} twice; state one of them")
-            pairs.add((given, written))
+            pairs.add((read, written))
 
-    def _wrong(self, what: str) -> ValueError:
-        return ValueError(f'extern kernel "{self.symbol}" states a safe distance {what}')
+    def _wrong(self, detail: str) -> ValueError:
+        return ValueError(f'extern kernel "{self.symbol}" states a safe distance {detail}')
 
 
 def kernels_of(func: tirx.PrimFunc) -> dict[str, ExternKernel]:
-    """The kernels that a PrimFunc calls and that state something, by symbol.
+    """Return the stated kernels that a PrimFunc calls, by symbol.
 
     Raises
     ------
     ValueError
-        a statement that is wrong by itself, or a symbol that is stated twice.
+        an invalid statement, or a symbol that is stated twice.
     """
     stated = EXTERN_KERNELS_ATTR.of(func)
     if stated is None:
         return {}
     for kernel in stated:
-        # Fields may have changed since it was made.
+        # Check again, because the fields are mutable.
         kernel.check()
     _check_symbols(stated)
     return {str(kernel.symbol): kernel for kernel in stated}
 
 
 def with_kernels(func: tirx.PrimFunc, *kernels: ExternKernel) -> tirx.PrimFunc:
-    """`func`, which calls these kernels.
+    """Return `func` with the statements of the kernels that it calls.
 
     Raises
     ------
     ValueError
-        two of them have one symbol.
+        two kernels have one symbol.
     """
     _check_symbols(kernels)
     return EXTERN_KERNELS_ATTR.put(func, list(kernels))

@@ -1,4 +1,4 @@
-"""The bases of all objects that C++ implements."""
+"""Base classes of all objects that C++ implements."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tvm_ffi import Object, structural_equal, structural_hash
 
 
 class FFIObject(Object):
-    """Declares to type checkers what ``c_class`` adds to a class at run time.
+    """The base of classes with ``c_class``, which declares its run-time members to type checkers.
 
-    A deep copy is what is loaded from a pickle: that of tvm-ffi copies no tensors, and loses the
+    Deep copies go through pickling, because tvm-ffi's deep copy does not copy tensors and loses the
     conflicts of buffers.
     """
 
@@ -35,7 +35,7 @@ def _deep_copy(original: FFIObject, memo: dict[int, Any]) -> FFIObject:
 
 
 class ValueObject(FFIObject):
-    """An object that is what its fields say: two with equal fields, tensors too, are equal."""
+    """An object that compares by value: two with equal fields, including tensors, are equal."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Object) and structural_equal(self, other)

@@ -1,4 +1,4 @@
-"""Inputs that are windows of time, of which each run is given the rows that are new."""
+"""Inputs that are windows in time; each run gets only the new rows."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from usmp.objects.attributes import WINDOWS_ATTR
 
 @dataclass(frozen=True)
 class InputWindow:
-    """A window, of which an input of the module has the newest rows.
+    """A window in time, whose newest rows are an input of the module.
 
     Parameters
     ----------
     hop
-        how many rows are new in each run: those of the input.
+        number of new rows in each run, which are the rows of the input.
     rows
-        of the whole window.
+        number of rows of the whole window.
     """
 
     hop: int
@@ -27,23 +27,23 @@ class InputWindow:
 
 
 def input_windows(mod: IRModule) -> dict[str, InputWindow]:
-    """The inputs of a module that are windows, by name."""
-    said = WINDOWS_ATTR.of(mod) or {}
+    """Return the inputs of a module that are windows, by name."""
+    windows = WINDOWS_ATTR.of(mod) or {}
     return {
         str(name): InputWindow(int(window["rows"]), int(window["window_rows"]))
-        for name, window in said.get("inputs", {}).items()
+        for name, window in windows.get("inputs", {}).items()
     }
 
 
 def windows_as_json(mod: IRModule) -> dict[str, Any]:
-    """What runs are given of windows, keep and compute, as `windows` of metadata.json; nothing if
-    there are no windows."""
-    said = WINDOWS_ATTR.of(mod)
-    if said is None:
+    """Return the `windows` of metadata.json, with rows, state bytes and multiply-accumulates; empty
+    without windows."""
+    windows = WINDOWS_ATTR.of(mod)
+    if windows is None:
         return {}
     inputs = {
         name: {"rows": window.hop, "window_rows": window.rows}
         for name, window in sorted(input_windows(mod).items())
     }
-    numbers = {name: int(said[name]) for name in ("state_size_bytes", "macs", "window_macs")}
-    return {"windows": {"inputs": inputs, **numbers, "whole": [str(n) for n in said["whole"]]}}
+    numbers = {name: int(windows[name]) for name in ("state_size_bytes", "macs", "window_macs")}
+    return {"windows": {"inputs": inputs, **numbers, "whole": [str(n) for n in windows["whole"]]}}

@@ -1,4 +1,4 @@
-"""The finished plan as plain data: what reports and metadata read from a planned module."""
+"""A finished plan as plain data, for reports and metadata of a planned module."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from usmp.plain.buffer_place import BufferPlace
 
 @py_class("usmp.PlacedBuffer", frozen=True)
 class PlacedBuffer(FFIObject, BufferPlace):
-    """A buffer with its `BufferPlace`, and why it may be there.
+    """A buffer with its `BufferPlace`, and the facts that permit this place.
 
     Parameters
     ----------
@@ -21,8 +21,8 @@ class PlacedBuffer(FFIObject, BufferPlace):
     identical
         names of other constants with the same content, which lie in the same bytes.
     overlaps
-        names of buffers of which it takes bytes while both are live, as an output does of an
-        input that dies, each with the distance in bytes by which it has to start below that one.
+        names of dying buffers whose bytes it overwrites while both are live, each with the fewest
+        bytes by which it must start below that buffer.
     """
 
     live_ranges: list[LiveRange]
@@ -32,25 +32,25 @@ class PlacedBuffer(FFIObject, BufferPlace):
 
 @py_class("usmp.AccessEstimate")
 class AccessEstimate(FFIObject):
-    """What the accesses of one run to planned memory take, in cycles of the fastest clock.
+    """The estimated cycles of all accesses of one run to planned memory, in the fastest clock.
 
-    `usmp.analysis.access_counts` says how they are counted, `usmp.algorithms.access_cost` what
-    each costs.
+    `usmp.analysis.access_counts` counts the accesses, and `usmp.algorithms.access_cost` has their
+    costs.
 
     Parameters
     ----------
     cycles
-        as planned.
+        cycles of this plan.
     cycles_by_preference
-        with the pools in the user's order; None if the buffers do not fit so.
+        cycles with pools in the user's order of preference; None if the buffers do not fit.
     cycles_by_cost
-        with the pools chosen by cost.
+        cycles with pools selected by cost.
     lower_bound_cycles
-        no plan within the size hints takes less.
+        a lower bound for all plans within the size hints.
     clock_frequency_hz
-        the fastest clock of the pools; -1 if none is known.
+        the fastest clock of the pools in hertz; -1 if none is known.
     pool_cycles
-        pool name to the cycles of the accesses to this pool, as planned.
+        cycles of the accesses to each pool in this plan, by name.
     """
 
     cycles: int
@@ -63,16 +63,16 @@ class AccessEstimate(FFIObject):
 
 @py_class("usmp.PoolBound")
 class PoolBound(FFIObject):
-    """What is proved of the peak of a pool.
+    """A proved lower bound of the peak of a pool.
 
     Parameters
     ----------
     lower_bound_bytes
-        by `auto` and `exact`, no plan has a lower peak here unless a less preferred
-        pool has a higher one; by other algorithms, no plan that puts the same buffers here has.
+        the lower bound. For `auto` and `exact`, it holds for all plans without a higher peak in a
+        less preferred pool; for other algorithms, for all plans with the same buffers in this pool.
     optimal
-        it is proved that no plan has a lower peak here unless a less preferred pool has a
-        higher one.
+        whether the peak is proved to be the smallest of all plans without a higher peak in a less
+        preferred pool.
     """
 
     lower_bound_bytes: int
@@ -81,18 +81,18 @@ class PoolBound(FFIObject):
 
 @py_class("usmp.PlannedOperator")
 class PlannedOperator(FFIObject):
-    """A statement of an entry that runs operators, and what memory it uses.
+    """A statement of an entry that runs operators, and the buffers that it accesses.
 
     Parameters
     ----------
     entry
-        the entry.
+        name of the entry.
     start, stop
-        its program positions, half-open.
+        half-open range of its program positions.
     read
-        names of the buffers whose content it may read, constants too.
+        names of the buffers that it may read, including constants and its scratch buffers.
     written
-        names of the buffers whose content it may change; its own scratch memory is in both.
+        names of the buffers that it may write, including its scratch buffers.
     """
 
     entry: str
@@ -111,23 +111,23 @@ class MemoryPlan(FFIObject):
     algorithm
         name of the algorithm that made the plan.
     memory_pressure
-        largest number of workspace bytes live at once, over all pools; where live
-        buffers overlap, a plan may need less.
+        most workspace bytes that are live at once, over all pools; where live buffers overlap, a
+        plan may need less.
     buffers
-        every planned buffer, in program order; of identical constants the first.
+        every planned buffer, in program order; only the first of identical constants.
     placement
-        how pools were chosen, one of `usmp.names.PLACEMENTS`.
+        the way to select pools, one of `usmp.names.PLACEMENTS`.
     access_estimate
-        what accesses take; None if no pool says how fast it is.
+        cycles of accesses; None if no pool states its speed.
     pool_bounds
-        pool name to what is proved of its peak.
+        proved lower bound of the peak of each pool, by name.
     search_ended_by
-        of `auto` and `exact`, "proof", "work", "time" or "interrupt".
+        reason for the end of `auto` and `exact`: "proof", "work", "time" or "interrupt".
     entry_ranges
-        of a module with several entries, the program positions of each by name. What is live
-        beyond them is live together in entries that may run at once.
+        program positions of each entry of a module with several, by name. Positions behind all
+        entries are those of sets of entries that may run at once.
     operators
-        the statements that run operators, one entry after the other, in order.
+        the statements that run operators, in order, entry by entry.
     """
 
     algorithm: str

@@ -1,4 +1,4 @@
-"""Functions that several operators share."""
+"""PrimFuncs that several operators share."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from usmp.objects.operator_attributes import MERGED_FUNCTIONS_ATTR, SHARED_FUNCT
 
 
 def merged_functions(func: tirx.PrimFunc) -> list[str]:
-    """The names of the functions that share this one; empty if it is another one."""
+    """Return the names of the functions that share `func`; empty if it is not shared."""
     return list(MERGED_FUNCTIONS_ATTR.of(func) or ())
 
 
 def calls_shared_function(func: tirx.PrimFunc) -> bool:
-    """Whether all that the function does is to call such a one."""
+    """Return whether a function only calls a shared function."""
     return SHARED_FUNCTION_ATTR.is_on(func)

@@ -35,7 +35,7 @@ def listed_pools(mod: IRModule, *attributes: Attribute[Any]) -> list[PoolInfo]:
     Raises
     ------
     ValueError
-        an attribute is no list of such pools.
+        an attribute is not a list of its kind of pools.
     """
     pools: list[PoolInfo] = []
     for attribute in attributes or _KINDS:
@@ -52,10 +52,7 @@ def listed_pools(mod: IRModule, *attributes: Attribute[Any]) -> list[PoolInfo]:
 
 
 def named_pools(mod: IRModule) -> list[PoolInfo]:
-    """Return the pools that the user named: workspace pools, constant pools, that of the states.
-
-    A board's own pools are none of them.
-    """
+    """Return the workspace, constant and state pools of the user, without a board's own pools."""
     pools, of_states = listed_pools(mod), STATE_MEMORY_POOL_ATTR.of(mod)
     if of_states is not None:
         pools.append(of_states)

@@ -22,7 +22,7 @@ class NamedOptions:
         return option in self._all_options()
 
     def __getitem__(self, option: str) -> Any:
-        """Return the value of an option; raise `KeyError` if it has none, and no default."""
+        """Return the value or the default of an option; raise `KeyError` if it has neither."""
         return self._all_options()[option]
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class NamedOptions:
 
 
 class GoneAttribute:
-    """An attribute of TVM 0.18 that is gone; reading it raises `AttributeError` with the reason."""
+    """A removed attribute of TVM 0.18; reading it raises `AttributeError` with the reason."""
 
     def __init__(self, rows: tuple[OldName, ...]) -> None:
         self.rows = rows

@@ -1,4 +1,4 @@
-"""The CPU of this machine, which "llvm -mcpu=native" means as in compilers."""
+"""The CPU of this machine, for "llvm -mcpu=native"."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ NATIVE = "native"
 def native_cpu(features: Iterable[object]) -> dict[str, object]:
     """Return the options `mcpu` and `mattr` of a target for this machine.
 
-    A virtual machine may lack features of its CPU: `mattr` switches these off.
+    A virtual machine may lack features of its CPU, which `mattr` then disables.
 
     Parameters
     ----------
     features
-        further ones that the user asks for, as "+avx2" or "-avx512f"; they count last.
+        features of the user such as "+avx2" or "-avx512f", which take precedence.
     """
     cpu = str(tvm.get_global_func("target.llvm_get_system_cpu")())
     of_cpu = tvm.get_global_func("target.llvm_get_cpu_features")(
@@ -30,12 +30,12 @@ def native_cpu(features: Iterable[object]) -> dict[str, object]:
 
 
 def check_native_triple(triple: object) -> None:
-    """Check that a target for the CPU of this machine names no other machine.
+    """Check that the triple of a target with -mcpu=native has the architecture of this machine.
 
     Raises
     ------
     ValueError
-        its triple is of another architecture.
+        the triple has another architecture.
     """
     here = str(tvm.get_global_func("target.llvm_get_system_triple")())
     if triple and str(triple).partition("-")[0] != here.partition("-")[0]:

@@ -1,4 +1,4 @@
-"""Targets of TVM 0.18: which options of today theirs are, and what users are told about them."""
+"""Translation of targets of TVM 0.18 into current options, with notes for users."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _EXECUTOR_OPTION = "--executor-aot-"
 _CORE_OPTION = "-mcpu="
 
 _MAX_DIGITS = 19
-"""Of numbers below 2**63."""
+"""Numbers with fewer digits are below 2**63."""
 
 _LIKE_A_CORE = re.compile(r"c[a-z]*[-_ ]?m[-_ ]?\d|cortex-m|m\d{1,2}(plus)?\b", re.IGNORECASE)
-"""Names that mean a Cortex-M, if misspelt."""
+"""Names that look like a misspelled Cortex-M."""
 
 
 @dataclass
 class CurrentTarget:
-    """What the options of a target mean here.
+    """The current options of a target.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class CurrentTarget:
     executor
         options of the executor, by name.
     notes
-        names of TVM 0.18 among the options.
+        notes about options that were names of TVM 0.18.
     """
 
     target: dict[str, object] = field(default_factory=dict)
@@ -46,17 +46,17 @@ class CurrentTarget:
 
 
 def current_name(name: str) -> str:
-    """Return the name of today of a target that memory pools list by name."""
+    """Return the current name of a target in the list of a memory pool."""
     return _CURRENT_NAMES.get(name, name)
 
 
 def current_target(given: DescribedTarget) -> CurrentTarget:
-    """Return the options of a target of kind "c", "llvm" or "cmsis-nn" as they are today.
+    """Return the current options of a target of kind "c", "llvm" or "cmsis-nn".
 
     Raises
     ------
     ValueError
-        an option that is not known; options that are refused, all of them.
+        an unknown option, or refused options, which the message lists.
     """
     current = CurrentTarget()
     implied: dict[str, str] = {}
@@ -78,7 +78,7 @@ def current_target(given: DescribedTarget) -> CurrentTarget:
                 implied[name] = replacement.removeprefix(_CORE_OPTION)
     if refused:
         raise ValueError(f'target "{given.text}": ' + ";\n".join(refused))
-    # What -model means may be more than -march.
+    # In this order, because -model may imply a more specific core than -march.
     for name in ("mcpu", "model", "march"):
         if name in implied and (name == "mcpu" or "mcpu" not in given.options):
             current.target.setdefault("mcpu", implied[name])
@@ -90,15 +90,15 @@ def current_target(given: DescribedTarget) -> CurrentTarget:
 def with_cmsis_nn(
     described: Sequence[DescribedTarget],
 ) -> tuple[list[DescribedTarget], list[WrittenName]]:
-    """Return the targets with "c" in the place of "cmsis-nn", and notes about that.
+    """Return the targets with "cmsis-nn" replaced by "c", and notes about the replacement.
 
     Raises
     ------
     ValueError
-        "llvm" beside "cmsis-nn", different cores, or an option of "cmsis-nn" that is not known.
+        "llvm" beside "cmsis-nn", different cores, or an unknown option of "cmsis-nn".
     """
-    found = [target for target in described if target.kind == CMSIS_NN]
-    if not found:
+    cmsis_nn = [target for target in described if target.kind == CMSIS_NN]
+    if not cmsis_nn:
         return list(described), []
     if "llvm" in [target.kind for target in described]:
         raise ValueError(
@@ -110,7 +110,7 @@ def with_cmsis_nn(
     is_c = [target.kind == "c" for target in described]
     main = described[is_c.index(True)] if any(is_c) else DescribedTarget("c", {}, "c")
     core = option_text(main.options.get("mcpu", ""))
-    for target in found:
+    for target in cmsis_nn:
         current = current_target(target)
         notes += current.notes
         features = option_text(target.options.get("mattr", "")).replace(",", "")
@@ -121,38 +121,38 @@ def with_cmsis_nn(
     return [*others, merged], notes
 
 
-def _row(given: DescribedTarget, name: str, value: str) -> OldName | None:
-    """Return the row of an option, or None if it is one of today.
+def _row(target: DescribedTarget, name: str, value: str) -> OldName | None:
+    """Return the row of an option of TVM 0.18, or None for a current option.
 
     Raises
     ------
     ValueError
-        there is no such option.
+        the option is unknown.
     """
-    known = TARGET_OPTIONS.get(given.kind, ())
-    row = find(TARGET_OPTION_ROWS[given.kind], f"-{name}", value)
+    known = TARGET_OPTIONS.get(target.kind, ())
+    row = find(TARGET_OPTION_ROWS[target.kind], f"-{name}", value)
     if name not in known:
-        if row is None and not _is_of_tvm(given, name):
-            raise unknown_option(given.kind, f"-{name}={value}", given.text)
+        if row is None and not _is_of_tvm(target, name):
+            raise unknown_option(target.kind, f"-{name}={value}", target.text)
         return row
     if row is not None and not row.values and not _is_other_cpu(value):
         return None
     return row
 
 
-def _is_of_tvm(given: DescribedTarget, name: str) -> bool:
-    """Whether TVM derives the option from others when it writes a target."""
-    return given.is_complete and name.startswith("feature.")
+def _is_of_tvm(target: DescribedTarget, name: str) -> bool:
+    """Return whether TVM derives the option from others when it prints a target."""
+    return target.is_complete and name.startswith("feature.")
 
 
 def _is_other_cpu(mcpu: str) -> bool:
-    """Whether a CPU is none that the C has kernels for, nor the misspelt name of one."""
+    """Return whether a CPU has no kernels in C, and is not a misspelled name of one that has."""
     name = mcpu.partition("+")[0]
     return name not in (*CORES, GENERIC_CORE) and bool(name) and not _LIKE_A_CORE.match(name)
 
 
 def _joined(core: str, other: str, features: str) -> str:
-    """Return the core that two targets name, with the features that it lacks by either."""
+    """Return the common core of two targets, without the features that it lacks in either."""
     name, _, lacking = core.partition("+")
     other_name, _, other_lacking = f"{other}{features}".partition("+")
     if name and other_name and name != other_name:
@@ -166,13 +166,13 @@ def _joined(core: str, other: str, features: str) -> str:
     return "+".join([name or other_name, *all_lacking])
 
 
-def _leave_out_defaults(given: DescribedTarget, current: CurrentTarget) -> None:
-    """Leave out notes about, and options with, what TVM writes in any case."""
-    current.target = {n: v for n, v in current.target.items() if n in TARGET_OPTIONS[given.kind]}
+def _leave_out_defaults(target: DescribedTarget, current: CurrentTarget) -> None:
+    """Remove options, and notes about values, that TVM adds to each target that it prints."""
+    current.target = {n: v for n, v in current.target.items() if n in TARGET_OPTIONS[target.kind]}
     try:
-        usual = json.loads(str(Target({"kind": given.kind, **current.target})))
+        usual = json.loads(str(Target({"kind": target.kind, **current.target})))
     except Exception:
-        # What is wrong with it is said where the target is made.
+        # The caller reports the error when it creates the target.
         return
     current.notes = [
         note
@@ -182,7 +182,7 @@ def _leave_out_defaults(given: DescribedTarget, current: CurrentTarget) -> None:
 
 
 def _typed(text: str) -> object:
-    """Return the value of an option of the executor."""
+    """Return the value of an executor option as an integer or bool if possible."""
     if text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS:
         return int(text)
     truth = parse_truth(text)

@@ -1,4 +1,4 @@
-"""One of the operators that a PrimFunc computes, for people who read reports."""
+"""The operators that a PrimFunc computes, for reports."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class OperatorStep:
     Parameters
     ----------
     kind
-        one of `usmp.ops.records.KINDS`; of an operator without a record, the name of its PrimFunc.
+        one of `usmp.ops.records.KINDS`, or the name of its PrimFunc if it has no record.
     macs
-        its multiply-accumulates; None if they are not known.
+        number of multiply-accumulates; None if it is unknown.
     kernel, strides, dilations
-        (height, width) of its window; empty if it has none.
+        (height, width) of the kernel window, in elements; empty if it has none.
     """
 
     kind: str
@@ -29,7 +29,7 @@ class OperatorStep:
     dilations: Pair = ()
 
     def as_json(self) -> dict[str, Any]:
-        """What is known of it, by name."""
+        """Return the fields that are not empty, by name."""
         known = vars(self).items()
         return {
             name: list(value) if isinstance(value, tuple) else value
@@ -39,7 +39,7 @@ class OperatorStep:
 
     @classmethod
     def from_json(cls, value: Any) -> OperatorStep:
-        """What `as_json` gave, also if an attribute held it since."""
+        """Return the operator from the result of `as_json`, or from its copy in an attribute."""
         pairs = ("kernel", "strides", "dilations")
         macs = value.get("macs")
         return cls(

@@ -1,4 +1,4 @@
-"""What a model keeps between runs, and where."""
+"""States of a model, with their places."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from usmp.plain.state_place import StatePlace
 
 _DIGEST_BYTES = 8
 MARKS = "marks "
-"""What the digest of names of states begins with."""
+"""The prefix of digests of names of states."""
 
 
 @py_class("usmp.StateTensor")
 class StateTensor(FFIObject):
-    """What is in the bytes of a state.
+    """The tensor of a state.
 
     Parameters
     ----------
     name
-        its name.
+        name of the state.
     shape
         extents, outermost first.
     dtype
-        element type as numpy writes it.
+        name of the element type, as in numpy.
     initial_value
-        a digest of its value before the first run, see `digest_of`, or of the states whose first
-        run it marks, see `digest_of_names`; empty if it is not known.
+        a digest of its value before the first run (see `digest_of`), or of the states whose first
+        run it marks (see `digest_of_names`); empty if unknown.
     """
 
     name: str
@@ -43,17 +43,17 @@ class StateTensor(FFIObject):
 
     @property
     def size_bytes(self) -> int:
-        """Bytes that it takes."""
+        """The size of the tensor, in bytes."""
         return tensor_bytes(self.shape, self.dtype)
 
 
 @py_class("usmp.PlacedState", eq=True, unsafe_hash=True, frozen=True)
 class PlacedState(FFIObject, StatePlace):
-    """A state, and its bytes: `StatePlace` as an attribute of a module."""
+    """A state with its place: `StatePlace` as an attribute of a module."""
 
 
 def digest_of(value: np.ndarray, shape: Sequence[int]) -> str:
-    """A digest of an initial value: for one element the same as for a tensor that is full of it."""
+    """Return a digest of an initial value; a scalar equals a tensor that is filled with it."""
     content, element = value.tobytes(), value.reshape(-1)[:1].tobytes()
     count = prod(shape)
     if value.ndim == 0 or content == element * count:
@@ -64,7 +64,6 @@ def digest_of(value: np.ndarray, shape: Sequence[int]) -> str:
 
 
 def digest_of_names(states: Iterable[str]) -> str:
-    """What stands for the initial value of a state that marks a first run: which states that run
-    sets, in any order."""
+    """Return a digest for a state that marks a first run, from the states that the run sets."""
     digest = hashlib.sha256(json.dumps(sorted(states)).encode())
     return f"{MARKS}{digest.hexdigest()[: 2 * _DIGEST_BYTES]}"

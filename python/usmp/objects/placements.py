@@ -1,4 +1,4 @@
-"""Where buffers were placed, and what that takes of each pool.
+"""Places of buffers, and the bytes that a plan takes of each pool.
 
 Source: RFC 0009 of apache/tvm-rfcs, "Reference-level explanation".
 """
@@ -15,7 +15,7 @@ from usmp.objects.pools import PoolInfo
 class PoolAllocation(ValueObject):
     """Pool and byte offset of one buffer.
 
-    Any offset is taken; whether a plan is sound is for :func:`usmp.analysis.check_plan` to say.
+    Offsets are not checked here, but by :func:`usmp.analysis.check_plan`.
     """
 
     pool_info: PoolInfo
@@ -34,11 +34,11 @@ class AllocatedPoolInfo(ValueObject):
     pool_info
         The pool.
     allocated_size
-        Bytes taken.
+        Bytes that the plan takes.
     pool_var_idx
-        Number of the pool among all pools of the plan, as in the names of its parameters.
+        Index of the pool among all pools of the plan, as in the names of its parameters.
     alignment
-        Bytes of which the address of the pool must be a multiple.
+        Alignment of the pool's address, in bytes.
 
     Raises
     ------

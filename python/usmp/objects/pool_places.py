@@ -1,8 +1,8 @@
-"""Where in a memory a plan begins, how much of it a plan may use, and what buffers align to.
+"""The place of a plan in its memory: first byte, most bytes, and alignment of buffers.
 
-A plan begins before buffers have pools, so its first byte suits all buffers that *may* lie in the
-pool. The solver's limits, the judge of plans (``src/usmp/judged_columns.cc``, which shares no code)
-and the emitted code keep to this rule, so that what fits the limits fits the code.
+The first byte is chosen before buffers have pools, so it suits all buffers that *may* lie in the
+pool. The solver's limits, the check of plans (``src/usmp/judged_columns.cc``, which shares no code)
+and the emitted code follow this rule, so that a plan within the limits fits the code.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from usmp.objects.pools import PoolInfo
 
 
 def line_bytes(pools: Iterable[PoolInfo]) -> int:
-    """Return the line size of a buffer: it starts and ends at multiples of so many bytes.
+    """Return the line size of a buffer, whose start and end must be multiples of it, in bytes.
 
-    This is the largest `alignment` of its candidate pools, whichever holds it; 1 if none has one.
+    This is the largest `alignment` of its candidate pools; 1 if none has one.
     """
     return max((int(pool.alignment) for pool in pools), default=0) or 1
 
 
 def rounded_up(size_bytes: int, line: int) -> int:
-    """Return the size in bytes of the whole lines that hold so many bytes."""
+    """Return a size rounded up to whole lines, in bytes."""
     return -(-size_bytes // line) * line
 
 
@@ -33,18 +33,18 @@ def has_place(pool: PoolInfo) -> bool:
 
 
 def first_byte(pool: PoolInfo, alignment: int) -> int:
-    """Return the byte of a memory, counted from its first one, at which the plan begins.
+    """Return the offset in a memory at which the plan begins, in bytes.
 
-    It is the first one behind the bytes of others whose address is aligned. A memory whose address
-    is not known begins at an aligned address.
+    This is the first aligned address behind the `pool_offset` bytes of others. A memory of unknown
+    address begins at an aligned address.
 
     Parameters
     ----------
     pool
         the memory.
     alignment
-        in bytes, a multiple of that of each buffer that may lie there. The plan is aligned to the
-        executor's default and to the pool's alignment, too.
+        in bytes, a multiple of the alignment of each buffer that may lie there. The plan is also
+        aligned to the executor's default and to the pool's alignment.
     """
     multiple = lcm(alignment, DEFAULT_BYTE_ALIGNMENT, line_bytes([pool]))
     address = max(int(pool.address), 0)
@@ -52,18 +52,15 @@ def first_byte(pool: PoolInfo, alignment: int) -> int:
 
 
 def skipped_bytes(pool: PoolInfo, alignment: int) -> int:
-    """Return the bytes between those of others and the plan, which nobody uses.
-
-    The parameters are those of `first_byte`.
-    """
+    """Return the unused bytes between `pool_offset` and the plan; parameters as in `first_byte`."""
     return first_byte(pool, alignment) - int(pool.pool_offset)
 
 
 def planned_limit(pool: PoolInfo, alignment: int) -> int | None:
     """Return the most bytes that a plan may take of a pool; None if it has no size hint.
 
-    The hint counts from `pool_offset` on, so that what is skipped up to an aligned address is no
-    part of the plan. The parameters are those of `first_byte`.
+    The hint counts from `pool_offset` on, so the skipped bytes are subtracted. The parameters are
+    those of `first_byte`.
     """
     hint = int(pool.size_hint_bytes)
     return None if hint < 0 else max(hint - skipped_bytes(pool, alignment), 0)

@@ -1,4 +1,4 @@
-"""Memories that the user provides, and what is known about them.
+"""Memory pools that the user provides, and their properties.
 
 Source: RFC 0009 of apache/tvm-rfcs, "Guide-level explanation", use cases U1 to U4.
 """
@@ -24,17 +24,18 @@ ANY_IO, ONLY_IO, NO_IO = "any", "only", "no"
 _SECTION_NAME = re.compile(r"[A-Za-z0-9_.$,-]+")
 
 Targets: TypeAlias = str | Target | Iterable[Any] | Mapping[Any, str]
-"""Who may access a pool: a target, several, or several with "rw" or "ro"; see :class:`PoolInfo`."""
+"""The targets that may access a pool: one, several, or several with "rw" or "ro" (see
+:class:`PoolInfo`)."""
 
 
 @c_class("usmp.PoolInfoProperties", init=False)
 class PoolInfoProperties(ValueObject):
-    """What is known of a memory.
+    """The properties of a memory.
 
     Parameters
     ----------
     size_hint_bytes
-        Bytes that may be used; -1 means as many as needed.
+        Most bytes that may be used; -1 means no limit.
     clock_frequency_hz
         Clock of the memory in hertz; -1 means unknown.
     read_bandwidth_bytes_per_cycle, write_bandwidth_bytes_per_cycle
@@ -42,32 +43,30 @@ class PoolInfoProperties(ValueObject):
     read_latency_cycles, write_latency_cycles
         Clock cycles before the first byte.
     target_burst_bytes
-        Target to burst length in bytes; a target that is missing bursts one byte.
+        Burst length in bytes, by target; the default is one byte.
     is_internal
-        The compiler emits the pool itself, so the user does not pass it.
+        Whether the compiler emits the pool itself, so that the user does not pass it.
     section_name
         Section of the object file that the linker script places in this memory, such as
-        ".dtcm_bss"; empty leaves it to the compiler.
+        ".dtcm_bss"; if empty, the compiler chooses.
     alignment
-        Bytes, a power of two up to 2**28, such as the size of a cache line: each buffer in the
-        memory starts and ends at a multiple of it. 0 means that the alignments of the executor are
-        enough.
+        Alignment of the start and the end of each buffer, in bytes, a power of two up to 2**28,
+        such as the size of a cache line. 0 means that the executor's alignments are enough.
     pool_offset
-        Bytes at the start of the memory that belong to others, up to 2**62: the plan uses what
-        follows them.
+        Bytes at the start of the memory that belong to others, up to 2**62; the plan begins behind
+        them.
     address
         Address of the memory's first byte, before `pool_offset`; -1 means unknown.
     io
-        "only" if the memory holds inputs and outputs and nothing else, "no" if it holds neither
-        inputs nor outputs, "any" otherwise.
+        "only" if the memory holds only inputs and outputs, "no" if it holds neither, else "any".
 
     Raises
     ------
     ValueError
-        A number is below the smallest that has a meaning or above the largest, `alignment` is no
-        power of two, `section_name` is no name of a section, or `io` none of the three.
+        A number is out of range, `alignment` is not a power of two, `section_name` is not a valid
+        name, or `io` is not one of the three values.
     TypeError
-        A number is no whole number, or `io` no text.
+        A number is not an integer, or `io` is not a string.
     """
 
     size_hint_bytes: int
@@ -126,12 +125,12 @@ class PoolInfoProperties(ValueObject):
 
     @property
     def target_burst_bytes(self) -> dict[Any, int]:
-        """Target to burst length in bytes."""
+        """The burst length in bytes, by target."""
         return dict(self._target_bursts)
 
 
 def _whole_number(field: str, value: object) -> int:
-    """Return a number of 64 bits; name the field in errors, since C++ knows but its position."""
+    """Return a 64-bit integer, or raise an error with the name of the field, which C++ lacks."""
     try:
         number = index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -150,8 +149,8 @@ class PoolInfo(ValueObject):
     A target may access the pool if it is listed: as a `tvm.target.Target`, or as a string that is
     its kind or one of its keys. Functions of a target listed with "ro" may read the pool only.
 
-    Within one planning problem the name is the identity: two different pools of one name are
-    refused, since the emitted code would give both the same memory.
+    A planning problem identifies pools by name: two different pools of one name are refused,
+    because the emitted code would give both the same memory.
     """
 
     pool_name: str
@@ -176,11 +175,11 @@ class PoolInfo(ValueObject):
 
     @property
     def target_burst_bytes(self) -> dict[Any, int]:
-        """Target to burst length in bytes."""
+        """The burst length in bytes, by target."""
         return dict(self._target_bursts)
 
     def properties(self, **changes: Any) -> PoolInfoProperties:
-        """What is known about the pool, but for what `changes` name."""
+        """Return the properties of the pool with `changes`."""
         names = (
             *("size_hint_bytes", "clock_frequency_hz", "is_internal", "section_name"),
             *("read_bandwidth_bytes_per_cycle", "write_bandwidth_bytes_per_cycle"),
@@ -191,18 +190,18 @@ class PoolInfo(ValueObject):
 
     @property
     def target_access(self) -> dict[Any, str]:
-        """Each target with "rw" or "ro", as in RFC 0009, "Reference-level explanation"."""
+        """The access of each target, "rw" or "ro", as in RFC 0009 of apache/tvm-rfcs."""
         read_only = list(self.read_only_targets)
         return {t: READ_ONLY_ACCESS if t in read_only else READ_WRITE_ACCESS for t in self.targets}
 
 
 def _listed(targets: Targets) -> list[Any]:
-    """The targets; one that stands alone is one, and not the letters of its name."""
+    """Return targets as a list; a single string is one target."""
     return [targets] if isinstance(targets, str | Target) else list(targets)
 
 
 def _read_only(pool_name: str, targets: Targets) -> list[Any]:
-    """The targets that may only read."""
+    """Return the targets with read-only access."""
     if not isinstance(targets, Mapping):
         return []
     for target, access in targets.items():
@@ -216,7 +215,7 @@ def _read_only(pool_name: str, targets: Targets) -> list[Any]:
 
 @c_class("usmp.WorkspacePoolInfo", init=False)
 class WorkspacePoolInfo(PoolInfo):
-    """Read-write memory: for intermediates, scratch, inputs and outputs.
+    """A pool of read-write memory for intermediates, scratch, inputs and outputs.
 
     Parameters
     ----------
@@ -247,22 +246,22 @@ class WorkspacePoolInfo(PoolInfo):
         )
 
     def with_properties(self, **changes: Any) -> WorkspacePoolInfo:
-        """The same pool, but for the properties that `changes` name."""
+        """Return the pool with `changes` of its properties."""
         return WorkspacePoolInfo(self.pool_name, self.target_access, self.properties(**changes))
 
 
 @c_class("usmp.ConstantInfo", init=False)
 class ConstantInfo(ValueObject):
-    """One literal at its offset in a constant pool.
+    """One constant at its offset in a constant pool.
 
     Parameters
     ----------
     name_hint
         Name of the constant.
     byte_offset
-        Offset in the pool.
+        Offset in the pool, in bytes.
     data
-        The value.
+        Value of the constant.
 
     Raises
     ------
@@ -280,7 +279,7 @@ class ConstantInfo(ValueObject):
 
 @c_class("usmp.ConstantPoolInfo", init=False)
 class ConstantPoolInfo(PoolInfo):
-    """Read-only memory, together with the constants that were placed in it.
+    """A pool of read-only memory, with the constants that were placed in it.
 
     Parameters
     ----------
@@ -289,7 +288,7 @@ class ConstantPoolInfo(PoolInfo):
     targets
         Targets whose functions may access the pool, or a map of these to "rw" or "ro".
     constant_info_arr
-        The constants that were placed; none before planning.
+        The placed constants; none before planning.
     pool_info_properties
         Size hint, speed and so on; all defaults if missing.
 
@@ -317,12 +316,12 @@ class ConstantPoolInfo(PoolInfo):
         )
 
     def with_properties(self, **changes: Any) -> ConstantPoolInfo:
-        """The same pool, but for the properties that `changes` name."""
+        """Return the pool with `changes` of its properties."""
         constants, properties = self.constant_info_array, self.properties(**changes)
         return ConstantPoolInfo(self.pool_name, self.target_access, constants, properties)
 
     def with_constants(self, constants: Iterable[ConstantInfo]) -> ConstantPoolInfo:
-        """The same pool, holding `constants`."""
+        """Return the pool with other constants in it."""
         return ConstantPoolInfo(self.pool_name, self.target_access, constants, self.properties())
 
 

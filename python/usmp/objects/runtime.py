@@ -1,4 +1,4 @@
-"""The runtime that code is made for, as `tvm.relay.backend.Runtime` was."""
+"""The runtime of a compiled model, like `tvm.relay.backend.Runtime`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _RUNTIMES = ("crt", "cpp")
 
 @dataclass(frozen=True, eq=False)
 class Runtime(NamedOptions):
-    """TVM's runtime for C or C++, of which the emitted C needs none.
+    """TVM's runtime for C or C++; the emitted C needs neither.
 
-    `runtime["system-lib"]` is the value of an option, and `str(runtime)` the name.
+    `runtime["system-lib"]` is the value of an option, and `str(runtime)` is the name.
 
     Parameters
     ----------
@@ -25,13 +25,12 @@ class Runtime(NamedOptions):
         "crt", with functions of C, or "cpp", with packed functions (`Executor("aot",
         {"interface-api": "packed"})`).
     options
-        TVM's of that runtime: "system-lib", which changes nothing for "crt", and must be false for
-        "cpp".
+        TVM's option "system-lib", which has no effect for "crt", and must be false for "cpp".
 
     Raises
     ------
     ValueError
-        another runtime or option, or a system library for "cpp".
+        an unknown runtime or option, or a system library for "cpp".
     """
 
     name: str
@@ -56,7 +55,6 @@ class Runtime(NamedOptions):
             if value and self.name == "cpp":
                 raise ValueError(CPP_SYSTEM_LIB.sentence())
             if value:
-                # The caller of `__init__`.
                 SYSTEM_LIB.tell(str(value))
 
 
@@ -66,7 +64,7 @@ def check_runtime(runtime: Runtime | None, executor: Executor) -> None:
     Raises
     ------
     ValueError
-        TVM's runtime for C with packed functions, or that for C++ without.
+        TVM's runtime for C with packed functions, or the runtime for C++ without them.
     """
     if runtime is None:
         return

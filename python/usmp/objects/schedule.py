@@ -1,4 +1,4 @@
-"""How an operator is computed: the tiles of its loops, and what that takes on its core."""
+"""Schedules of operators: the tiles of their loops, and the instructions that they take."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from usmp.objects.attribute import Attribute
 
 @dataclass(frozen=True)
 class Schedule:
-    """The tiles that an operator is computed in.
+    """The tile in which an operator is computed.
 
     Parameters
     ----------
     tile
-        what is computed at once, as "2 pixels x 2 channels".
+        the output elements that are computed at once, such as "2 pixels x 2 channels".
     instructions
-        about how many instructions a run takes, by the costs of the core; None if not known.
+        estimated number of instructions of a run on the core; None if unknown.
     """
 
     tile: str
     instructions: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """What is known of it, by name."""
+        """Return the fields that are not None, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> Schedule:
-        """What `as_json` gave, also if an attribute held it since."""
+        """Return the schedule from the result of `as_json`, or from its copy in an attribute."""
         instructions = value.get("instructions")
         return Schedule(str(value["tile"]), None if instructions is None else int(instructions))
 
@@ -64,26 +64,26 @@ ROW_SCHEDULE_ATTR: Attribute[tirx.PrimFunc] = Attribute(
 
 
 def faster_schedules(func: tirx.PrimFunc) -> Sequence[tirx.PrimFunc]:
-    """PrimFuncs that compute the same in larger tiles, the fastest first."""
+    """Return the equivalent PrimFuncs with larger tiles, the fastest first."""
     return FASTER_SCHEDULES_ATTR.of(func) or ()
 
 
 def with_faster_schedules(func: tirx.PrimFunc, faster: Sequence[tirx.PrimFunc]) -> tirx.PrimFunc:
-    """`func` with these in the place of those it had."""
+    """Return `func` with other faster schedules."""
     if faster:
         return FASTER_SCHEDULES_ATTR.put(func, faster)
     return FASTER_SCHEDULES_ATTR.removed(func)
 
 
 def with_row_schedule(func: tirx.PrimFunc, rows: tirx.PrimFunc | None) -> tirx.PrimFunc:
-    """`func` with this in the place of the one it had."""
+    """Return `func` with another row schedule, or without one."""
     if rows is not None:
         return ROW_SCHEDULE_ATTR.put(func, rows)
     return ROW_SCHEDULE_ATTR.removed(func)
 
 
 def held_schedules(func: tirx.PrimFunc) -> tuple[tirx.PrimFunc, ...]:
-    """All other PrimFuncs that compute the same: the faster ones, and the one by rows."""
+    """Return all alternatives of `func`: the faster schedules, and the row schedule."""
     rows = ROW_SCHEDULE_ATTR.of(func)
     return (*faster_schedules(func), *(() if rows is None else (rows,)))
 
@@ -91,7 +91,7 @@ def held_schedules(func: tirx.PrimFunc) -> tuple[tirx.PrimFunc, ...]:
 def with_held_schedules(
     func: tirx.PrimFunc, like: tirx.PrimFunc, held: Sequence[tirx.PrimFunc]
 ) -> tirx.PrimFunc:
-    """`func` with these, which stand for those of `like`."""
+    """Return `func` with alternatives that correspond to those of `like`."""
     number = len(faster_schedules(like))
-    made = with_faster_schedules(func, held[:number])
-    return with_row_schedule(made, held[number] if len(held) > number else None)
+    faster = with_faster_schedules(func, held[:number])
+    return with_row_schedule(faster, held[number] if len(held) > number else None)

@@ -13,12 +13,12 @@ from usmp.plain.state_place import StatePlace
 
 
 def state_layout_of(mod: IRModule, module_name: str) -> StateLayout | None:
-    """The layout of a planned module; None if it has no state."""
+    """Return the state layout of a planned module; None if it has no state."""
     states = STATE_LAYOUT_ATTR.of(mod)
     return StateLayout(module_name, tuple(states)) if states else None
 
 
 def placed_states_of(layout: StateLayout) -> list[PlacedState]:
-    """Return the states of a layout as the attribute of a module has them."""
+    """Return the states of a layout as values for an attribute of a module."""
     names = [field.name for field in fields(StatePlace)]
     return [PlacedState(*(getattr(state, name) for name in names)) for state in layout.states]

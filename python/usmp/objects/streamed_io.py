@@ -1,4 +1,4 @@
-"""Which inputs and outputs does the application give and take row by row?"""
+"""Streamed inputs and outputs, which the application passes row by row."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ from usmp.objects.attributes import (
 
 
 def streamed_names(main: tirx.PrimFunc) -> tuple[Collection[str], Collection[str]]:
-    """The names of the inputs that are given, and of the outputs that are taken row by row."""
+    """Return the names of the streamed inputs, and of the streamed outputs."""
     return STREAMED_INPUTS_ATTR.of(main) or (), STREAMED_OUTPUTS_ATTR.of(main) or ()
 
 
 def streams_io(main: tirx.PrimFunc) -> bool:
-    """Whether there are any."""
+    """Return whether a main function has streamed inputs or outputs."""
     return any(streamed_names(main))
 
 
 def streamed_parameters(main: tirx.PrimFunc) -> set[int]:
-    """The positions of their parameters, which are handles, among those of the main function.
+    """Return the indices of the parameters of streamed inputs and outputs, which are handles.
 
     Parameters
     ----------
     main
-        whose inputs and outputs are still parameters.
+        a main function with inputs and outputs as parameters.
     """
-    inputs, outputs = streamed_names(main)
-    given = INPUT_TENSORS_ATTR.of(main) or ()
-    taken = OUTPUT_TENSORS_ATTR.of(main) or ()
-    found = {index for index, tensor in enumerate(given) if str(tensor.name) in inputs}
-    return found | {
-        len(given) + index for index, tensor in enumerate(taken) if str(tensor.name) in outputs
+    input_names, output_names = streamed_names(main)
+    inputs = INPUT_TENSORS_ATTR.of(main) or ()
+    outputs = OUTPUT_TENSORS_ATTR.of(main) or ()
+    streamed = {index for index, tensor in enumerate(inputs) if str(tensor.name) in input_names}
+    return streamed | {
+        len(inputs) + index
+        for index, tensor in enumerate(outputs)
+        if str(tensor.name) in output_names
     }

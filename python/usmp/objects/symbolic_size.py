@@ -1,4 +1,4 @@
-"""Sizes that only the run knows: the symbolic shape variables of a model, and their bounds."""
+"""Symbolic sizes: shape variables of a model that are known at run time, with their bounds."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from usmp.support.plain_text import shown
 
 @py_class("usmp.SymbolicSize")
 class SymbolicSize(FFIObject):
-    """A symbolic shape variable, whose value each run is given.
+    """A symbolic shape variable, whose value is an argument of each run.
 
-    In TIR it is an `int32` parameter of this name, of `__tvm_main__` behind inputs and outputs and
-    of every operator that needs it; it has one value throughout a run.
+    In TIR it is an `int32` parameter with this name, of `__tvm_main__` behind inputs and outputs,
+    and of every operator that needs it. Its value is constant during a run.
 
     Parameters
     ----------
     name
-        of the variable, unchanged.
+        name of the variable, unchanged.
     lower_bound
-        the smallest value that runs are given, 1 or more.
+        smallest value of a run, 1 or more.
     upper_bound
-        the largest one; None if there is none.
+        largest value of a run; None if there is no limit.
     """
 
     name: str
@@ -35,18 +35,17 @@ class SymbolicSize(FFIObject):
 
     @property
     def noted_value(self) -> int:
-        """At which the shapes of tensors are noted: the upper bound, or the lower one if there is
-        none."""
+        """The value with which shapes of tensors are recorded: the upper bound, else the lower."""
         return int(self.lower_bound if self.upper_bound is None else self.upper_bound)
 
 
 def symbolic_sizes(main: tirx.PrimFunc) -> list[SymbolicSize]:
-    """The sizes that a main function takes, in the order of its parameters.
+    """Return the sizes that a main function takes, in the order of its parameters.
 
     Raises
     ------
     ValueError
-        bounds that a size cannot have.
+        invalid bounds of a size.
     """
     sizes: list[SymbolicSize] = list(SYMBOLIC_SIZES_ATTR.of(main) or ())
     for size in sizes:
@@ -60,5 +59,5 @@ def symbolic_sizes(main: tirx.PrimFunc) -> list[SymbolicSize]:
 
 
 def has_symbolic_sizes(mod: IRModule) -> bool:
-    """Whether `__tvm_main__` takes any."""
+    """Return whether `__tvm_main__` takes symbolic sizes."""
     return MAIN_FUNCTION_NAME in mod and bool(symbolic_sizes(mod[MAIN_FUNCTION_NAME]))

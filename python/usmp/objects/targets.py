@@ -1,4 +1,4 @@
-"""Which targets is a model built for? One CPU, and the accelerators beside it."""
+"""The targets of a build: one CPU, and accelerators beside it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from usmp.tvm018 import REFUSED, TARGET_NAMES, find
 from usmp.tvm018.old_name import tell_all
 
 _OPTIONS = TARGET_OPTIONS["llvm"]
-"""The options that either target may have, as "-mcpu=cortex-m3"."""
+"""The options of "c" and "llvm", such as "-mcpu=cortex-m3"."""
 
 _ACCELERATOR_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _ACCELERATOR_KIND = "ext_dev"
@@ -34,17 +34,17 @@ _ACCELERATOR_KIND = "ext_dev"
 
 @dataclass(frozen=True)
 class BuildTargets:
-    """What a model is built for.
+    """The targets of a build.
 
     Parameters
     ----------
     cpu
-        runs the main function, and every operator that no accelerator takes.
+        target of the main function, and of every operator without an accelerator.
     accelerators
-        names of the targets that the user's own functions run on, most wanted first;
-        the names of their patterns in `tvm.relax.backend.pattern_registry` begin with them.
+        names of the targets of the user's own functions, most preferred first. They are prefixes of
+        pattern names in `tvm.relax.backend.pattern_registry`.
     executor_options
-        options of the executor that TVM 0.18 took with the target, as pairs of name and value.
+        name and value of executor options that were target options in TVM 0.18.
     """
 
     cpu: Target
@@ -53,16 +53,16 @@ class BuildTargets:
 
     @property
     def names(self) -> list[str]:
-        """All of them, as pools name those that may access them; accelerators first."""
+        """The names of all targets, as pools list them; accelerators first."""
         return [*self.accelerators, str(self.cpu.kind.name)]
 
 
 def parse_targets(
     targets: OneTarget | Sequence[OneTarget] | BuildTargets, *, takes_executor_options: bool = False
 ) -> BuildTargets:
-    """Read "c", "llvm -mtriple=thumbv7m-none-eabi -mcpu=cortex-m3", "accel,c" or a list of these.
+    """Parse "c", "llvm -mtriple=thumbv7m-none-eabi -mcpu=cortex-m3", "accel,c" or a list of these.
 
-    Names and options of TVM 0.18 that are accepted or mapped are told about by warnings.
+    Names and options of TVM 0.18 that are accepted or mapped lead to warnings.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ def parse_targets(
     Raises
     ------
     ValueError
-        not one CPU among them, a name, an option or a core that is not known, a name twice, or
-        one of TVM 0.18 that is refused.
+        no CPU or several; an unknown name, option or core; a repeated name; or a name or option of
+        TVM 0.18 that is refused.
     """
     if isinstance(targets, BuildTargets):
         return targets
@@ -122,36 +122,36 @@ def _only_cpu(cpus: Sequence[Target], accelerators: Sequence[str]) -> Target:
 
 
 def accelerator_target(name: str) -> Target:
-    """The target of PrimFuncs that run on an accelerator; pools name it by `name`."""
+    """Return the target of PrimFuncs that run on an accelerator, which pools list by `name`."""
     return Target({"kind": _ACCELERATOR_KIND, "keys": [name]})
 
 
 def accelerator_of(target: Target | None) -> str | None:
-    """The name of the accelerator that `target` means, or None."""
+    """Return the name of the accelerator that `target` is, or None."""
     if target is None or target.kind.name != _ACCELERATOR_KIND:
         return None
     return str(next(iter(target.keys), "")) or None
 
 
 def target_text(target: Target) -> str:
-    """The target as `--target` takes it: an accelerator by its name, a CPU with its options."""
+    """Return a target as text for `--target`: an accelerator by name, a CPU with its options."""
     accelerator = accelerator_of(target)
     if accelerator is not None:
         return accelerator
-    given = {name: target.attrs[name] for name in _OPTIONS if target.attrs.get(name)}
+    values = {name: target.attrs[name] for name in _OPTIONS if target.attrs.get(name)}
     options = [
         f"-{name}={value if isinstance(value, str) else ','.join(value)}"
-        for name, value in given.items()
+        for name, value in values.items()
     ]
     return " ".join([str(target.kind.name), *options])
 
 
 _CPU_KEYS = ("", "cpu", "arm_cpu")
-"""Keys that say nothing beside -mcpu."""
+"""Keys that add no information to -mcpu."""
 
 
 def is_target(listed: Target | str, target: Target) -> bool:
-    """Whether a pool that lists `listed` means `target`: a string is its kind or a key."""
+    """Return whether an entry in a pool's list is `target`; a string is its kind or a key."""
     if isinstance(listed, Target):
         return _text(listed) == _text(target)
     name = current_name(listed)
@@ -164,15 +164,14 @@ def _text(target: Target) -> str:
 
 @lru_cache(maxsize=64)
 def _current_text(written: str) -> str:
-    """Return a target that TVM wrote as a build takes it, without its host, which is the machine
-    that drives it."""
+    """Return the text of a target, normalized as builds do, without its host."""
     target = described_target(written)
     fields = {name: value for name, value in target.options.items() if name != "host"}
     if target.kind in TARGETS:
-        # Keys of one's own tell devices apart, which may access different memories.
-        given = option_text(fields.pop("keys", "")).split(",")
-        own = sorted({key for key in given if key not in _CPU_KEYS})
-        # A target that no build takes is compared as it is.
+        # Keep keys of the user, because they distinguish devices with different memories.
+        keys = option_text(fields.pop("keys", "")).split(",")
+        own = sorted({key for key in keys if key not in _CPU_KEYS})
+        # A target that builds refuse is compared unchanged.
         with suppress(ValueError):
             fields = current_target(target).target
         fields = {**fields, "keys": own}
@@ -180,50 +179,50 @@ def _current_text(written: str) -> str:
 
 
 def check_not_refused(name: str) -> None:
-    """Check that a name is none of the targets of TVM 0.18 that there are no more.
+    """Check that a name is not a removed target of TVM 0.18.
 
     Raises
     ------
     ValueError
-        it is one; the message says what to write.
+        the target was removed; the message has the replacement.
     """
     row = find(TARGET_NAMES, name)
     if row is not None and row.verdict == REFUSED:
         raise ValueError(f'target "{name}" is not supported: {row.reason}')
 
 
-def _accelerator_name(given: DescribedTarget) -> str:
-    """Return the name of the accelerator that a target is."""
+def _accelerator_name(target: DescribedTarget) -> str:
+    """Return the name of an accelerator target."""
     supported = ", ".join(TARGETS)
-    if given.is_complete and given.kind == _ACCELERATOR_KIND:
-        keys = option_text(given.options.get("keys", "")).split(",")
+    if target.is_complete and target.kind == _ACCELERATOR_KIND:
+        keys = option_text(target.options.get("keys", "")).split(",")
         if keys[0]:
             return keys[0]
-    is_kind = given.kind in Target.list_kinds()
-    if is_kind or given.options:
-        check_not_refused(given.kind)
+    is_kind = target.kind in Target.list_kinds()
+    if is_kind or target.options:
+        check_not_refused(target.kind)
     if is_kind:
-        raise ValueError(f'target "{given.kind}" is not supported; supported: {supported}')
-    if given.options or not _ACCELERATOR_NAME.fullmatch(given.kind):
-        raise ValueError(f'unknown target "{given.text}"; supported: {supported}')
-    return given.kind
+        raise ValueError(f'target "{target.kind}" is not supported; supported: {supported}')
+    if target.options or not _ACCELERATOR_NAME.fullmatch(target.kind):
+        raise ValueError(f'unknown target "{target.text}"; supported: {supported}')
+    return target.kind
 
 
-def _cpu_target(given: DescribedTarget, options: Mapping[str, object]) -> Target:
-    """Return the target of a CPU, of the CPU of this machine if it is "llvm -mcpu=native"."""
-    if given.kind == "llvm" and options.get("mcpu") == NATIVE:
+def _cpu_target(described: DescribedTarget, options: Mapping[str, object]) -> Target:
+    """Return the target of a CPU; "llvm -mcpu=native" is the CPU of this machine."""
+    if described.kind == "llvm" and options.get("mcpu") == NATIVE:
         check_native_triple(options.get("mtriple"))
-        options = {**options, **native_cpu(_target(given, options).attrs.get("mattr") or ())}
-    target = _target(given, options)
+        options = {**options, **native_cpu(_target(described, options).attrs.get("mattr") or ())}
+    target = _target(described, options)
     core_of(target)
     return target
 
 
-def _target(given: DescribedTarget, options: Mapping[str, object]) -> Target:
+def _target(target: DescribedTarget, options: Mapping[str, object]) -> Target:
     try:
-        return Target({"kind": given.kind, **options})
+        return Target({"kind": target.kind, **options})
     except Exception as error:
         raise ValueError(
-            f'unknown target "{given.text}": {str(error).splitlines()[0]}; '
+            f'unknown target "{target.text}": {str(error).splitlines()[0]}; '
             f"supported: {', '.join(TARGETS)}"
         ) from error

@@ -1,4 +1,4 @@
-"""What a user must know of a model's input or output, as attributes of its main function."""
+"""Inputs and outputs of a model, as attributes of its main function."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from usmp.support.unique_names import names_apart
 
 @py_class("usmp.TensorInfo", frozen=True)
 class TensorInfo(FFIObject, Tensor):
-    """A model input or output: a `Tensor`, and what only the planner needs of it.
+    """A model input or output: a `Tensor` with facts for the planner.
 
     Parameters
     ----------
     symbolic_shape
-        the extents as expressions of the variables of the symbolic sizes, if some depend on them;
-        else empty.
+        the extents as expressions of symbolic sizes; empty if the shape is constant.
     is_updated
-        whether it is an input that the run updates in place, so that it is read and written.
+        whether the tensor is an input that the run updates in place.
     """
 
     symbolic_shape: list[Any] = field(default_factory=list)
@@ -30,14 +29,14 @@ class TensorInfo(FFIObject, Tensor):
 
 
 def default_output_names(count: int, taken: Iterable[str] = ()) -> list[str]:
-    """Return names for outputs that have none, in order, as TVM 0.18 called them.
+    """Return names for outputs without names, in order, as in TVM 0.18.
 
     Parameters
     ----------
     count
-        how many outputs there are.
+        number of outputs.
     taken
-        the names of the inputs, none of which begins with the name of an output.
+        names of the inputs; the names of outputs are not prefixes of them.
     """
     stem, names = "output", list(taken)
     while any(name.startswith(stem) for name in names):
@@ -46,6 +45,6 @@ def default_output_names(count: int, taken: Iterable[str] = ()) -> list[str]:
 
 
 def place_names(inputs: Iterable[TensorInfo], outputs: Iterable[TensorInfo]) -> list[str]:
-    """The names of the buffers of inputs and outputs in the workspace, inputs first: an output
-    that has the name of an input, or is one, gets a number."""
+    """Return the names of workspace buffers of inputs and outputs, inputs first. An output that
+    has the name of an input, or is an input, gets a number."""
     return names_apart([tensor.name for tensor in [*inputs, *outputs]])
