@@ -1,4 +1,4 @@
-"""Helpers that know nothing of compilers: texts, folders, signals, errors."""
+"""Helpers that are independent of compilers: texts, folders, signals, errors."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 WHEN_TVM_IS_LOADED: list[Callable[[], None]] = []
-"""Called by `usmp._ffi` when it has loaded TVM and the C++ library."""
+"""Functions that `usmp._ffi` calls after it has loaded TVM and the C++ library."""

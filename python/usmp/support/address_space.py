@@ -1,15 +1,15 @@
-"""How much memory may this process take?"""
+"""Messages about the memory limit of this process."""
 
 from __future__ import annotations
 
 
 def out_of_memory(step: str = "") -> str:
-    """Return what the user reads where an allocation fails.
+    """Return the message for a failed allocation.
 
     Parameters
     ----------
     step
-        what failed, as "to plan the memory".
+        the failed step, such as "to plan the memory".
     """
     failed = " ".join(["usmp has not enough memory", *[step] * bool(step)])
     return (
@@ -19,7 +19,7 @@ def out_of_memory(step: str = "") -> str:
 
 
 def address_space_limit() -> str:
-    """Return the limit of the address space of this process as the end of a sentence."""
+    """Return the limit of the address space of this process, as a clause of a sentence."""
     try:
         from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
     except ImportError:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 BUILTIN_FUNCTIONS: dict[str, Any] = {}
-"""By name of the algorithm."""
+"""The global functions, by name of the algorithm."""
 
 
 def is_builtin(name: str, function: Any) -> bool:
-    """Whether a global function is the one that was registered for the built-in algorithm."""
+    """Return whether a global function is the built-in algorithm of this name."""
     return name in BUILTIN_FUNCTIONS and bool(function.same_as(BUILTIN_FUNCTIONS[name]))

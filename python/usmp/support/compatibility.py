@@ -2,8 +2,8 @@
 
 
 class CompatibilityNote(UserWarning):
-    """A name of TVM 0.18 changes nothing, or has another name now."""
+    """A name of TVM 0.18 has no effect, or has a new name."""
 
 
 class CompatibilityWarning(CompatibilityNote):
-    """A name of TVM 0.18 means something else here."""
+    """A name of TVM 0.18 has another meaning here."""

@@ -1,7 +1,7 @@
-"""The lock that threads take turns by: TVM keeps stacks for a whole process, not for a thread.
+"""A lock for all uses of TVM, because TVM has stacks per process, not per thread.
 
-Two threads that write Relax at once push onto one stack of block builders, and tag operators in one
-scope. Streams and warning filters of Python belong to the process as well.
+Two threads that build Relax at once would push onto one stack of block builders, and tag operators
+in one scope. Streams and warning filters of Python belong to the process as well.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ _Value = TypeVar("_Value")
 
 
 def process_lock(forget_lost: Callable[[], None] | None = None) -> RLock:
-    """Return a re-entrant lock of something that a process has once.
+    """Return a re-entrant lock for a resource of the process.
 
-    A process that is forked while another thread holds the lock gets it free: it has no such
-    thread. A thread that forks while it holds the lock holds it in both processes.
+    If a process is forked while another thread holds the lock, the lock is released in the child,
+    which has no such thread. A thread that holds the lock and forks holds it in both processes.
 
     Parameters
     ----------
     forget_lost
-        cleans up in the forked process what the lost thread has left.
+        removes state of the lost thread in the forked process.
     """
     lock = RLock()
 
@@ -36,7 +36,7 @@ def process_lock(forget_lost: Callable[[], None] | None = None) -> RLock:
         if lock.acquire(blocking=False):
             lock.release()
         else:
-            # Names that were imported have to see it, so it is the same object.
+            # Reset the same object, because other modules have imported it by name.
             lock._at_fork_reinit()  # type: ignore[attr-defined]
             if forget_lost is not None:
                 forget_lost()
@@ -47,7 +47,7 @@ def process_lock(forget_lost: Callable[[], None] | None = None) -> RLock:
 
 
 def _forget_lost_scopes() -> None:
-    """Empty the stacks of TVM that a lost thread has left."""
+    """Clear the stacks of TVM that a lost thread has left."""
     builders = sys.modules.get("tvm.relax.block_builder")
     if builders is not None:
         builders.BlockBuilder._stack.clear()
@@ -83,8 +83,8 @@ def one_at_a_time(
 class locked_property(cached_property[_Value]):
     """A cached property that one thread computes, under the compiler lock.
 
-    The compiler lock comes first: `cached_property` of Python 3.11 has a lock of its own, which a
-    build in another thread may wait for while it holds the compiler lock.
+    Take the compiler lock first, because `cached_property` of Python 3.11 has a lock of its own: a
+    build in another thread may hold the compiler lock and wait for that lock.
     """
 
     if not TYPE_CHECKING:

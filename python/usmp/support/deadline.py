@@ -16,9 +16,9 @@ class Deadline:
     Parameters
     ----------
     seconds
-        on the clock.
+        time on the clock, in seconds.
     clock
-        returns seconds, and never goes back.
+        a monotonic clock, in seconds.
     """
 
     seconds: float
@@ -33,13 +33,11 @@ class Deadline:
         return not self.remaining_seconds()
 
     def search_seconds(self) -> float:
-        """Return the remaining seconds as a solver's budget, which is above 0. A solver reads the
-        clock after a fixed amount of work."""
+        """Return the remaining seconds as a solver's budget, which must be above 0."""
         return max(self.remaining_seconds(), 1e-9)
 
     def share(self, builds: int) -> Deadline:
-        """Return the deadline of the first of `builds` builds, at least 1, that divide what remains
-        equally."""
+        """Return the deadline of the first of `builds` builds that share the remaining time."""
         if builds == 1:
             return self
         now = self.clock()
@@ -59,12 +57,12 @@ def deadline_after(budget: str | None, start_seconds: float | None = None) -> De
     budget
         a duration, such as "10s".
     start_seconds
-        on the clock `time.monotonic`, when the command or the call began; now by default.
+        start of the command or call, on the clock `time.monotonic`; now by default.
 
     Raises
     ------
     ValueError
-        the budget is no duration.
+        the budget is not a duration.
     """
     if budget is None:
         return None
@@ -73,6 +71,6 @@ def deadline_after(budget: str | None, start_seconds: float | None = None) -> De
 
 
 def earliest(*deadlines: Deadline | None) -> Deadline | None:
-    """Return the deadline of which the least time remains; None if there is none."""
+    """Return the deadline with the least remaining time; None if there is none."""
     known = [deadline for deadline in deadlines if deadline is not None]
     return min(known, key=Deadline.remaining_seconds, default=None)

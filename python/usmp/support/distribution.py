@@ -1,6 +1,6 @@
-"""The distribution that this package comes from, and what its extras need.
+"""The distribution of this package, and the requirements of its extras.
 
-It is called `tvm-usmp`: `usmp` on PyPI is another project.
+It is named `tvm-usmp`, because `usmp` on PyPI is another project.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ EXTRAS = {
     "report": "vl-convert-python>=1.9",
     "serial": "pyserial",
 }
-"""What only some users need: the extra, and the requirement that it stands for."""
+"""The requirement of each extra."""
 
 
 def install_command(extra: str) -> str:
-    """A command for a shell that installs what `extra` needs into this environment.
+    """Return a shell command that installs the requirement of `extra` into this environment.
 
-    It names the package itself, so that it works wherever this one was installed from.
+    It names the requirement, not the extra, so that it works wherever usmp was installed from.
     """
     return shlex.join([sys.executable, "-m", "pip", "install", EXTRAS[extra]])
 

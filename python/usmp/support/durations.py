@@ -10,12 +10,12 @@ _MOST_SECONDS = 1e9
 
 
 def parse_duration(text: str) -> float:
-    """The seconds that the text stands for; without a unit, it is a number of seconds.
+    """Return a duration in seconds; a number without a unit is in seconds.
 
     Raises
     ------
     ValueError
-        It is no duration, or not positive, or longer than thirty years.
+        The text is not a duration, or not positive, or longer than thirty years.
     """
     match = _DURATION.fullmatch(text.strip())
     seconds = float(match[1]) * _SECONDS[match[2]] if match else 0.0

@@ -1,4 +1,4 @@
-"""Errors that are for the user: one clear message, no traceback on the command line."""
+"""Errors for the user: one clear message, no traceback on the command line."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from usmp.support.tvmc_exception import TVMCException
 
 
 class UnsupportedModelError(TVMCException, ValueError):
-    """The model has something that cannot be imported or lowered; the message names it."""
+    """The model has a part that cannot be imported or lowered; the message names it."""
 
     def __init_subclass__(cls) -> None:
-        """Let the class come out of C++, which gives it the text alone."""
+        """Register the class, so that C++ keeps it; C++ passes only the message."""
         super().__init_subclass__()
         if cls.__module__.startswith("usmp."):
             register_error(cls)
@@ -24,17 +24,17 @@ class UnsupportedModelError(TVMCException, ValueError):
 
 @contextmanager
 def naming_file(path: str | Path | None) -> Iterator[None]:
-    """Begin each message about a model with its file.
+    """Prefix each message about a model with its file.
 
     Parameters
     ----------
     path
-        the file; None if the model is not of one file.
+        the file; None if the model does not come from one file.
 
     Raises
     ------
     UnsupportedModelError
-        what is raised within, of the same class.
+        an error of the same class as the error within.
     """
     try:
         yield
@@ -45,7 +45,7 @@ def naming_file(path: str | Path | None) -> Iterator[None]:
 
 
 class FaultError(TVMCException, RuntimeError):
-    """usmp itself fails; the message says at what, and `__cause__` is how."""
+    """usmp itself fails; the message names the step, and `__cause__` is the reason."""
 
 
 class OutOfMemoryError(MemoryError, TVMCException):
@@ -58,15 +58,15 @@ class OutOfMemoryError(MemoryError, TVMCException):
         Parameters
         ----------
         step
-            what usmp did, as "to plan the memory".
+            the failed step, such as "to plan the memory".
         error
-            how the allocation failed.
+            the error of the allocation.
         """
         reason = f" ({error})" if isinstance(error, MemoryError) and str(error) else ""
         return cls(out_of_memory(f"{step}{reason}"))
 
 
-# Else they would come out of a walk or a pass, which C++ calls, as a RuntimeError.
+# Register them, because C++ would turn unknown errors in walks and passes into RuntimeErrors.
 register_error("UnsupportedModelError", UnsupportedModelError)
 register_error("FaultError", FaultError)
 register_error("OutOfMemoryError", OutOfMemoryError)

@@ -1,4 +1,4 @@
-"""Answers that are found once."""
+"""A cache of results."""
 
 from __future__ import annotations
 
@@ -9,17 +9,11 @@ _Answer = TypeVar("_Answer")
 
 
 class Found(dict[Hashable, Any]):
-    """Answers to questions, each found when it is first asked."""
+    """A cache of results by key, each computed on first use."""
 
     def once(self, what: Hashable, find: Callable[[], _Answer]) -> _Answer:
-        """What `find` returns; found once for the same question.
-
-        Parameters
-        ----------
-        what
-            the question.
-        """
+        """Return the result of `find`, computed once for each key `what`."""
         if what not in self:
             self[what] = find()
-        found: _Answer = self[what]
-        return found
+        result: _Answer = self[what]
+        return result

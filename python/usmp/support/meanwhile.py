@@ -1,4 +1,4 @@
-"""What a second process computes while this one goes on, where that is safe and of use."""
+"""Computation in a second process while this one goes on, where that is safe and useful."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from usmp.support.termination import (
 from usmp.support.usable_cpus import usable_cpus
 
 _LEAST_PATIENCE = 10.0
-"""Seconds that the result is waited for at least."""
+"""Shortest time to wait for the result, in seconds."""
 
 _Result = TypeVar("_Result")
 
@@ -30,29 +30,29 @@ _Result = TypeVar("_Result")
 def meanwhile(
     compute: Callable[[], _Result], *, late: bool = False
 ) -> Iterator[Callable[[], _Result]]:
-    """Yield what returns what `compute` does, which is computed beside all else in the context.
+    """Yield a function that returns the result of `compute`, which runs beside the context.
 
-    A copy of this process computes it: one on Linux, with a second CPU, and only in a process of
-    `tvmc`, in which no thread of another library holds a lock. It only spares time: everywhere else
-    this process computes it when the context begins, and where the copy fails, or takes twice as
-    long as all else in the context (and longer than some seconds), when the result is asked for.
+    A forked copy of this process runs `compute` on Linux, if there is a second CPU, and only in a
+    process of `tvmc`, where no thread of another library holds a lock. Elsewhere this process runs
+    `compute` when the context begins. If the copy fails, or takes twice as long as the rest of the
+    context (and at least some seconds), this process runs `compute` when the result is needed.
 
     Parameters
     ----------
     compute
-        what is to be computed, without printing or writing files; the result is pickled.
+        a function that does not print or write files; its result is pickled.
     late
-        whether this process, if it has to, computes it when the result is asked for: all else in
-        the context has no time to lose.
+        whether this process, without a copy, runs `compute` only when the result is needed, because
+        the rest of the context is urgent.
 
     Raises
     ------
     Exception
-        what `compute` raises, at the beginning or from what is yielded.
+        an error of `compute`, at the beginning or from the yielded function.
     """
     copy = None
     if _may_copy():
-        # Without it, if the system has no memory or no process left.
+        # Go on without a copy if the system has too little memory or too many processes.
         with suppress(OSError):
             copy = _Copy(compute)
     if copy is None and late:
@@ -70,14 +70,14 @@ def meanwhile(
 
 def _result(copy: _Copy, compute: Callable[[], _Result]) -> _Result:
     try:
-        found: _Result = copy.result()
+        result: _Result = copy.result()
     except EOFError:
         return compute()
-    return found
+    return result
 
 
 class _Copy:
-    """A copy of this process, which computes something."""
+    """A forked copy of this process that runs a function."""
 
     def __init__(self, compute: Callable[[], object]) -> None:
         self._begin = time.monotonic()
@@ -90,12 +90,12 @@ class _Copy:
         sender.close()
 
     def result(self) -> Any:
-        """What it has computed.
+        """Return the result of the function.
 
         Raises
         ------
         EOFError
-            it has failed, or is too late.
+            the copy has failed, or is too late.
         """
         patience = max(_LEAST_PATIENCE, time.monotonic() - self._begin)
         if not self._receiver.poll(patience):
@@ -103,7 +103,7 @@ class _Copy:
         return self._receiver.recv()
 
     def end(self) -> None:
-        """End it, if it still runs."""
+        """End the copy, if it still runs."""
         self._process.kill()
         self._process.join()
         self._forget()
@@ -111,16 +111,16 @@ class _Copy:
 
 
 def _may_copy() -> bool:
-    # A worker is one of as many processes as there are to be.
+    # Workers make no copies, because their number already matches the CPUs.
     is_free = is_own_process() and parent_process() is None
     return sys.platform == "linux" and is_free and usable_cpus() > 1
 
 
 def _send(compute: Callable[[], object], sender: Connection) -> None:
-    """Compute it in the copy, and end there: nothing that this process would do at its end."""
+    """Send the result of a function from the copy, and exit without exit handlers."""
     try:
         use_default_signals()
         sender.send(compute())
     finally:
-        # Python would print an exception. The process that waits meets it itself.
+        # Exit before Python prints an exception; the waiting process will raise it itself.
         os._exit(0)

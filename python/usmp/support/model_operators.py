@@ -1,4 +1,4 @@
-"""Operators of model files in a few words, from what metadata.json says of them."""
+"""Short texts about operators of model files, from `model_operators` of metadata.json."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 from usmp.support.plain_text import shown
 
 _LONGEST = 60
-"""Characters of a type: a file may call one what it likes."""
+"""Most characters of an operator type, because files may have any text as a type."""
 
 
 def titles(operators: Sequence[Mapping[str, Any]], entry: str = "") -> str:
-    """Operators in the order of their file, as "operator 1 DEPTHWISE_CONV_2D (25x5x64)".
+    """Describe operators, such as "operator 1 DEPTHWISE_CONV_2D (25x5x64)".
 
-    Of more than two that follow each other, the first and the last are named: "operators 0 CONV_2D
-    to 9 AVERAGE_POOL_2D (64)". The shape is that of what the last one gives, without a batch of 1.
+    Of more than two consecutive operators, the first and the last are named: "operators 0 CONV_2D
+    to 9 AVERAGE_POOL_2D (64)". The shape is that of the last one's output, without a batch of 1.
 
     Parameters
     ----------
     operators
-        as in `model_operators` of metadata.json.
+        entries of `model_operators` of metadata.json, in the order of the file.
     entry
-        that they belong to, if there are several.
+        the entry of the operators, if the module has several.
     """
     if not operators:
         return ""
@@ -34,10 +34,10 @@ def titles(operators: Sequence[Mapping[str, Any]], entry: str = "") -> str:
 
 
 def names(operators: Sequence[Mapping[str, Any]]) -> str:
-    """The same without the noun and the shape: "3 CONV_2D, 4 ADD".
+    """List operators by index and type, such as "3 CONV_2D, 4 ADD".
 
-    Those of a subgraph of a TFLite file that is not the first one follow a semicolon, as "7
-    LOGISTIC; 0 CONV_2D, 1 ADD of subgraph 2".
+    Operators of further subgraphs of a TFLite file follow a semicolon, such as "7 LOGISTIC; 0
+    CONV_2D, 1 ADD of subgraph 2".
     """
     return "; ".join(
         f"{_runs(list(own))}{_of_subgraph(graph)}"
@@ -46,12 +46,12 @@ def names(operators: Sequence[Mapping[str, Any]]) -> str:
 
 
 def name(operator: Mapping[str, Any]) -> str:
-    """One of them: "3 CONV_2D", or "3 CONV_2D of subgraph 2"."""
+    """Return index and type of one operator: "3 CONV_2D", or "3 CONV_2D of subgraph 2"."""
     return names([operator])
 
 
 def type_counts(operators: Sequence[Mapping[str, Any]]) -> str:
-    """How many there are of each type, of the most frequent first: "Shape (16), Dropout (1)"."""
+    """Count operators by type, the most frequent first: "Shape (16), Dropout (1)"."""
     counts = Counter(str(operator["type"]) for operator in operators).most_common()
     return ", ".join(f"{shown(kind, _LONGEST)} ({count})" for kind, count in counts)
 
@@ -77,7 +77,7 @@ def _runs(operators: Sequence[Mapping[str, Any]]) -> str:
 
 
 def shape_words(shape: Sequence[object]) -> str:
-    """A shape as "25x5x64", without a batch of 1; "scalar" if it has no extents."""
+    """Return a shape such as "25x5x64", without a batch of 1; "scalar" if it has no extents."""
     extents = list(shape[1:]) if len(shape) > 2 and shape[0] == 1 else list(shape)
     return "x".join(shown(extent) for extent in extents) or "scalar"
 

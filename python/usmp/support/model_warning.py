@@ -1,5 +1,5 @@
-"""Warnings that are for the user: something in a model file that is left out."""
+"""Warnings for the user about parts of a model file that are left out."""
 
 
 class ModelWarning(UserWarning):
-    """The model is read, and the message says what of it is not."""
+    """The model is imported without the parts that the message names."""

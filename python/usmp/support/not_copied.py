@@ -1,4 +1,4 @@
-"""Objects that cannot be copied, because what they hold exists once."""
+"""Objects that cannot be copied, because they own a unique resource."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import ClassVar, NoReturn, SupportsIndex
 class NotCopied:
     """The base of objects that own memory, a loaded library or a connection.
 
-    `copy.copy`, `copy.deepcopy` and `pickle` would make objects that share what they own, or that
-    lack it: all of them raise `TypeError`.
+    `copy.copy`, `copy.deepcopy` and `pickle` raise `TypeError`, because the copy would share or
+    lack the resource.
     """
 
     _owns: ClassVar[str]
-    """What an object owns, as the error names it."""
+    """The owned resource, for the error."""
     _instead: ClassVar[str]
-    """What to do in place of a copy."""
+    """Advice for the error: an alternative to a copy."""
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         """Raise TypeError: `copy` and `pickle` call this."""

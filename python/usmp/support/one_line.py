@@ -1,4 +1,4 @@
-"""Messages in one line, whatever TVM's importers raise and files name their tensors."""
+"""Errors in one line, whatever TVM's importers raise and whatever names a file has."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _LONGEST_MESSAGE = 400
 
 
 def one_line(error: Exception) -> str:
-    """The kind of the error, and the part of it that a user can do something with."""
+    """Return the class of an error and the first lines of its message, in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = ": ".join([type(error).__name__, *[" ".join(lines[:3])] * bool(lines)])
     return text[:_LONGEST_MESSAGE]

@@ -1,4 +1,4 @@
-"""A time in which Python does not look for garbage."""
+"""A pause of Python's garbage collection."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collection() -> Iterator[None]:
-    """While it is entered, only what nothing refers to is freed.
+    """Disable the collection of cycles within this context.
 
-    For a short time in which a great many objects are made that live on: each time their number
-    has grown by a part, Python looks through all of them for cycles.
+    Use it where many long-lived objects are created, because Python would search all of them for
+    cycles again and again.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -9,12 +9,12 @@ _MOST_PERCENT = 1e6
 
 
 def parse_percentage(value: object) -> float:
-    """The percent that a text, or a number, stands for: 10 for "10%", for "10" and for 10.
+    """Return a percentage as a number: 10 for "10%", "10" and 10.
 
     Raises
     ------
     ValueError
-        It is no percentage, or negative, or more than a million percent.
+        The value is not a percentage, or negative, or more than a million percent.
     """
     percent = -1.0
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -22,7 +22,7 @@ def parse_percentage(value: object) -> float:
     elif isinstance(value, str):
         match = _PERCENTAGE.fullmatch(value.strip())
         percent = float(match[2]) if match else -1.0
-    # What is not a number is not between any.
+    # Not `percent < 0 or ...`, so that NaN is refused as well.
     if not 0 <= percent <= _MOST_PERCENT:
         text = value if isinstance(value, str) else repr(value)
         raise ValueError(

@@ -1,7 +1,7 @@
-"""Text of models, archives and command lines, made plain for where it is shown.
+"""Sanitizing of text from models, archives and command lines before it is shown.
 
-A name in a model may hold anything: what controls a terminal, turns the direction of writing, or
-fills the screen. What is shown of it is one line of characters that do nothing but stand there.
+A name in a model may contain terminal control characters or change the writing direction, or may be
+very long. It is shown as one line of printable characters.
 """
 
 from __future__ import annotations
@@ -9,37 +9,37 @@ from __future__ import annotations
 from collections.abc import Callable
 
 LONGEST_NAME = 200
-"""Characters that are shown of a name."""
+"""Most characters of a name that are shown."""
 
 
 def shown(name: object, longest: int = LONGEST_NAME) -> str:
-    """A name for a terminal: characters that Unicode calls printable, of any script; others as
-    `\\x1b` or `\\u202e`. Of a long one the middle is left out.
-    """
+    """Return a name for a terminal, without the middle of a long name.
+
+    Characters that are not printable by Unicode become escapes such as `\\x1b` or `\\u202e`."""
     return shortened(printable(str(name)), longest)
 
 
 def printable(text: str) -> str:
-    """The text, with escapes such as "\\x1b" in place of what would control a terminal."""
+    """Return the text with escapes such as "\\x1b" for characters that are not printable."""
     return escaped(text, str.isprintable)
 
 
 def escaped(text: str, is_kept: Callable[[str], bool]) -> str:
-    """The text, with an escape as Python writes it in the place of each character not to keep."""
+    """Return the text with a Python escape for each character that is not kept."""
     if all(map(is_kept, text)):
         return text
     return "".join(c if is_kept(c) else _escape(c) for c in text)
 
 
 def _escape(character: str) -> str:
-    """A backslash and letters or digits: nothing that is not to be kept stands in an escape."""
+    """Return the escape of a character: a backslash with letters or digits only."""
     if character.isascii() and character.isprintable():
         return f"\\x{ord(character):02x}"
     return character.encode("unicode_escape").decode()
 
 
 def shortened(text: str, longest: int) -> str:
-    """The text, or its beginning and its end if it has more characters than `longest`."""
+    """Return the text without its middle if it has more characters than `longest`."""
     if len(text) <= longest:
         return text
     end = longest // 3

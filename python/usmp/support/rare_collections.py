@@ -1,4 +1,4 @@
-"""Fewer garbage collections, where many objects are made and few are in cycles."""
+"""Fewer garbage collections, where many objects are created and few are in cycles."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _OBJECTS = 100_000
-"""Made between two collections; at 700, as by default, they took 6 % of the time of a build."""
+"""Objects between two collections; with the default of 700, they took 6 % of a build's time."""
 
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Let Python look for cycles at most once in so many objects.
+    """Let Python search for cycles at most once in `_OBJECTS` new objects.
 
-    The setting is the process's: one thread at a time may be inside (see `compiler_lock`).
+    The setting belongs to the process, so only one thread may be inside (see `compiler_lock`).
     """
     before = gc.get_threshold()
-    # 0 says that nothing is collected, which stays.
+    # Keep 0, which disables collection.
     gc.set_threshold(max(before[0], _OBJECTS) if before[0] else 0, *before[1:])
     try:
         yield

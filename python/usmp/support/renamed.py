@@ -1,4 +1,4 @@
-"""Names of the release before this one, which still work, with a warning."""
+"""Deprecated names of the previous release, which still work with a warning."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from importlib import import_module
 
 
 def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], object]:
-    """The `__getattr__` of a module in which names have changed (PEP 562).
+    """Return the `__getattr__` of a module in which names have changed (PEP 562).
 
     Parameters
     ----------
     module
-        its `__name__`.
+        `__name__` of the module.
     names
-        old name -> new name of that module, or where it is now: "usmp.frontend.import_model".
+        new name of each old name, in the module or qualified, as in "usmp.frontend.import_model".
     """
 
     def attribute(name: str) -> object:
         if name not in names:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         new = names[name] if "." in names[name] else f"{module}.{names[name]}"
-        # The frame that asks is the caller of this function.
+        # Three levels up is the code that reads the attribute.
         warn_renamed(f"{module}.{name}", new, stacklevel=3)
         owner, _, public = new.rpartition(".")
-        found: object = getattr(import_module(owner), public)
-        return found
+        value: object = getattr(import_module(owner), public)
+        return value
 
     return attribute
 
@@ -37,9 +37,9 @@ def warn_renamed(old: str, new: str, stacklevel: int = 2) -> None:
     Parameters
     ----------
     old, new
-        as users write them.
+        old and new name, as users write them.
     stacklevel
-        of `warnings.warn`: 2 is the caller of this function.
+        stack level for `warnings.warn`: 2 is the caller of this function.
     """
     text = f"{old} is now {new}; the old name goes with the next release"
     warnings.warn(text, DeprecationWarning, stacklevel=stacklevel)

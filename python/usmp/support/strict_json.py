@@ -1,4 +1,4 @@
-"""JSON that may be damaged or made to do harm."""
+"""A strict parser of JSON that may be damaged or malicious."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 from usmp.support.plain_text import shown
 
 _MOST_DIGITS = 20
-"""Of integers: what is larger has no meaning, and takes quadratic time."""
+"""Most digits of an integer, because larger ones are meaningless and parse in quadratic time."""
 
 
 class DamagedJSON(ValueError):
-    """A text is not JSON, or not such as this package writes; the message says where."""
+    """A text is not JSON, or not in the form that this package writes; the message has details."""
 
 
 def parse_json(content: bytes, largest_bytes: int) -> Any:
-    """The parsed JSON.
+    """Parse JSON of at most `largest_bytes` bytes.
 
     Raises
     ------
     DamagedJSON
-        it is too large, no JSON, nested too deep, has a key twice, or a number that is
-        too large.
+        the content is too large, not JSON, nested too deeply, or has a repeated key or a number
+        that is too large.
     """
     if len(content) > largest_bytes:
         raise DamagedJSON(f"it has {len(content)} bytes; it may have {largest_bytes} at most")
@@ -43,7 +43,7 @@ def parse_json(content: bytes, largest_bytes: int) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object, whose keys are all there that the text has."""
+    """Return an object, or raise if a key is repeated."""
     entries = dict(pairs)
     if len(entries) < len(pairs):
         [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)

@@ -1,4 +1,4 @@
-"""Folders that are there only while something is made."""
+"""Temporary folders, which are removed also if a signal ends the process."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from usmp.support.termination import postponed_signals, undo_at_signal
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder of its own, which is gone at the end, also at the end that a signal makes.
+    """Yield a new folder that is removed at the end, also if a signal ends the process.
 
     Raises
     ------
     OSError
-        it cannot be made.
+        the folder cannot be created.
     """
     with postponed_signals():
         directory = tempfile.mkdtemp(prefix="usmp-")

@@ -1,11 +1,11 @@
-"""How signals end a process of the command line: at once, whatever it is doing, and tidily.
+"""Signal handlers that end a command-line process at once, with cleanup.
 
-An exception would not do: libraries swallow it, print it, or are left half-made by it. So the
-handler itself undoes what must not stay (temporary files, folders and programs), says in one line
-what happened, and ends the process.
+An exception would not do, because libraries swallow it, print it, or are left in an inconsistent
+state. So the handler itself removes temporary files, folders and child processes, prints one line,
+and ends the process.
 
-Only `usmp.__main__` installs the handler. In any other process signals are handled as they
-were, and what is registered here has no effect; exceptions clean up.
+Only `usmp.__main__` installs the handler. In other processes signals are handled as before, and
+registrations here have no effect; exceptions clean up.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
     from typing import NoReturn
 
-# Nothing more is imported here: until the handler is installed, Python's own answers.
+# Import nothing else here, so that the handler is installed as early as possible.
 
 _WORDS = {
     signal.SIGINT: "interrupted",
@@ -30,7 +30,7 @@ _USUAL = (signal.SIG_DFL, signal.default_int_handler)
 
 
 class _State:
-    """Of the process."""
+    """The state of signal handling in this process."""
 
     name = ""
     stderr = -1
@@ -51,32 +51,32 @@ def end_by_signals(name: str) -> None:
     Parameters
     ----------
     name
-        of the program, which begins the line.
+        name of the program, the prefix of the line.
     """
     _State.name = name
     _State.installed = tuple(s for s in _WORDS if signal.getsignal(s) in _USUAL)
     try:
-        # Number 2 is turned away while TVM works.
+        # Duplicate it, because descriptor 2 is redirected while TVM works.
         _State.stderr = os.dup(2)
     except OSError:
-        _State.stderr = -1  # It is closed: nothing can be printed.
+        _State.stderr = -1  # The stream is closed, so that the handler prints nothing.
     for number in _State.installed:
         signal.signal(number, _handle)
 
 
 def is_own_process() -> bool:
-    """Whether the process is one of the command line, not that of a program which calls it."""
+    """Return whether this is a command-line process, not a program that imports usmp."""
     return bool(_State.name)
 
 
 def use_default_signals() -> None:
-    """Let signals end a copy of the process without a word, and without undoing anything."""
+    """Restore default handlers in a forked copy, so that signals end it without cleanup."""
     for number in _State.installed:
         signal.signal(number, signal.SIG_DFL)
 
 
 def end(number: int) -> NoReturn:
-    """End the process as the signal does."""
+    """Clean up, print one line, and end the process because of a signal."""
     ignore_signals()
     for undo in reversed(list(_undo.values())):
         _attempt(undo)
@@ -87,25 +87,26 @@ def end(number: int) -> NoReturn:
 
 
 def settle(status: int) -> None:
-    """What the command was to do is done, or has failed and the user knows: a signal that comes
-    from now on ends the process with this status, and says nothing.
+    """Let later signals end the process silently with this status.
+
+    Call it when the command has succeeded, or has reported its failure.
     """
     _State.settled = status
 
 
 def ignore_signals() -> None:
-    """The process ends; no signal gets in between."""
+    """Ignore signals while the process ends."""
     for number in _State.installed:
         signal.signal(number, signal.SIG_IGN)
 
 
 def undo_at_signal(undo: Callable[[], object]) -> Callable[[], object]:
-    """Call `undo` if a signal ends the process, what was registered last first.
+    """Call `undo` if a signal ends the process, in reverse order of registration.
 
     Returns
     -------
     Callable[[], object]
-        What takes it back; may be called more than once.
+        A function that removes the registration; may be called more than once.
     """
     key = object()
     _undo[key] = undo
@@ -113,7 +114,7 @@ def undo_at_signal(undo: Callable[[], object]) -> Callable[[], object]:
 
 
 class postponed_signals:
-    """Inside, signals wait: for the steps between making something and registering its undoing."""
+    """A context that postpones signals, for steps between creating and registering a resource."""
 
     def __enter__(self) -> None:
         _State.postponing += 1
@@ -130,7 +131,7 @@ class postponed_signals:
 
 
 def _attempt(step: Callable[[], object]) -> None:
-    """The others come all the same."""
+    """Run one step of the cleanup, and ignore errors so that the other steps run, too."""
     try:
         step()
     except Exception:

@@ -1,5 +1,4 @@
-"""What TVM raises, or what fails in usmp itself, as an error that says which operator it is about
-and why."""
+"""Conversion of errors of TVM and faults of usmp into errors with operator and reason."""
 
 from __future__ import annotations
 
@@ -17,30 +16,29 @@ from usmp.support.user_code import place_in_user_code
 
 _LONGEST_REASON = 400
 _CHECK = re.compile(r"^Check failed: (.*?)(?: is false:| : ) ?")
-"""What TVM writes of its own source before what it has to say, if it says anything."""
+"""The prefix of a TVM message that quotes a failed check of its source."""
 
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _BAD_ALLOC = "std::bad_alloc"
-"""What C++ says where an allocation fails."""
+"""The message of C++ for a failed allocation."""
 
 _FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError)
-"""What Python raises of itself where a program is wrong."""
+"""Errors that Python itself raises for programming mistakes."""
 
 
 @contextmanager
 def report_faults(where: str) -> Iterator[None]:
-    """What fails in here that is not for the user says so; `where` is what usmp was at, as
-    "to plan the memory".
+    """Convert errors within this context into faults of usmp in the step `where`.
 
-    Errors for the user are ValueError and OSError, and whatever comes out of Python of the user.
+    Errors for the user stay: ValueError, OSError, and all errors from Python code of the user.
 
     Raises
     ------
     FaultError
-        it fails.
+        another error.
     OutOfMemoryError
-        an allocation fails.
+        a failed allocation.
     """
     try:
         yield
@@ -56,12 +54,12 @@ def report_faults(where: str) -> Iterator[None]:
 
 @contextmanager
 def lowering() -> Iterator[None]:
-    """What TVM's own passes raise in here means that they cannot lower this model.
+    """Convert errors of TVM's passes within this context into "cannot lower the model".
 
     Raises
     ------
     Exception
-        see `cannot`.
+        the result of `cannot`.
     """
     try:
         yield
@@ -72,7 +70,7 @@ def lowering() -> Iterator[None]:
 
 
 def fault(where: str, error: Exception) -> FaultError:
-    """The error that says that usmp fails, and how."""
+    """Return the error for a fault of usmp in a step."""
     kind, reason = type(error).__name__, reason_of(error)
     return FaultError(
         f"usmp fails {where}: {kind}{f': {reason}' * (reason != kind)}; "
@@ -81,10 +79,10 @@ def fault(where: str, error: Exception) -> FaultError:
 
 
 def cannot(what: str, error: Exception) -> Exception:
-    """The error for what TVM's passes, or ours between them, raise when they `what`.
+    """Return the error for an exception of TVM's passes, or of ours, when they `what`.
 
-    A wrong program is a fault of ours if it is our code; what else they raise means that TVM cannot
-    do it.
+    A programming mistake in our code is a fault of usmp. All other errors mean that TVM does not
+    support the model.
     """
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, OutOfMemoryError):
@@ -100,7 +98,7 @@ def cannot(what: str, error: Exception) -> Exception:
 
 
 def reason_of(error: Exception) -> str:
-    """The first paragraph of the message, in one line; what follows it is about TVM's source."""
+    """Return the first paragraph of a message in one line; the rest is about TVM's source."""
     text = " ".join(str(error).strip().split("\n\n")[0].split())
     check = _CHECK.match(text)
     if check is not None:
@@ -111,19 +109,19 @@ def reason_of(error: Exception) -> str:
 def apply_to_functions(
     apply: Callable[[IRModule], IRModule], mod: IRModule, what: str = "lower"
 ) -> IRModule:
-    """What TVM's passes make of the PrimFuncs of `mod`.
+    """Apply TVM's passes to the PrimFuncs of `mod`.
 
     Parameters
     ----------
     apply
-        the passes; they look at one PrimFunc at a time.
+        passes that transform each PrimFunc by itself.
     what
-        what cannot be done to an operator if they fail.
+        the verb for errors: what the passes do to an operator.
 
     Raises
     ------
     UnsupportedModelError
-        they fail; the message has the name of the PrimFunc and the reason.
+        a pass fails; the message has the name of the PrimFunc and the reason.
     OutOfMemoryError
         an allocation fails; the message has the name of the PrimFunc.
     """

@@ -1,10 +1,9 @@
-"""The base of errors that are for the user, by the names that TVM's tvmc had for them."""
+"""Base classes of errors for the user, with the names of TVM's tvmc."""
 
 
 class TVMCException(Exception):
-    """An error that is for the user: `except` it to catch all that loading, compiling and running a
-    model can report."""
+    """The base of all errors for the user in loading, compiling and running a model."""
 
 
 class TVMCImportError(TVMCException):
-    """A Python package is missing that reads the file; the message says how to install it."""
+    """The Python package that reads the file is missing; the message says how to install it."""

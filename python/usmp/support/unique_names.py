@@ -1,4 +1,4 @@
-"""Names that must differ: a name that comes again gets a number."""
+"""Unique names: a repeated name gets a number."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 
 class UniqueNames:
-    """Names that are taken; a name that comes again gets the first free number.
+    """A generator of unique names; a repeated name gets the next unused number.
 
     Parameters
     ----------
     taken
-        names that are taken from the start.
+        names that are in use from the start.
     """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
@@ -19,7 +19,7 @@ class UniqueNames:
         self._last_number: dict[str, int] = {}
 
     def unique(self, name: str) -> str:
-        """`name`, or `name_1`, `name_2`, ..., taken from now on."""
+        """Return `name`, or `name_1`, `name_2`, ..., and mark it as used."""
         candidate, number = name, self._last_number.get(name, 0)
         while candidate in self._taken:
             number += 1
@@ -30,9 +30,9 @@ class UniqueNames:
 
 
 def names_apart(names: Iterable[str]) -> list[str]:
-    """The same names, in order, but for numbers at those that came before.
+    """Return the names in order, with numbers at repeated ones.
 
-    A name that no number was added to stays as it is, whatever the others become.
+    A name with a number never equals another name of the list.
     """
     wanted = [str(name) for name in names]
     numbers = UniqueNames(wanted)

@@ -1,4 +1,4 @@
-"""Errors that come from Python of the user: algorithms, patterns of accelerators, extensions."""
+"""Errors in Python code of the user: algorithms, patterns of accelerators, extensions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def wants_backtrace() -> bool:
-    """Whether the user wants to see the traceback of an error, as TVM_BACKTRACE=1 says."""
+    """Return whether TVM_BACKTRACE=1 asks for tracebacks of errors."""
     return os.environ.get(_BACKTRACE, "0") not in ("", "0")
 
 
 def place_in_user_code(error: BaseException) -> str | None:
-    """The innermost line of the user's Python that an error came through, as "KeyError at mine.py,
-    line 4, in place"; None if there is none.
-    """
+    """Return the innermost line of user code in the traceback of an error; None if there is none.
+
+    It reads "KeyError at mine.py, line 4, in place"."""
     cause: BaseException | None = error
     while cause is not None:
         for frame in reversed(traceback.extract_tb(cause.__traceback__)):
@@ -35,8 +35,8 @@ def place_in_user_code(error: BaseException) -> str | None:
 
 
 def stacklevel_of_user() -> int:
-    """Return the stacklevel of `warnings.warn`, called by the caller of this function, for the line
-    outside of this package that led here."""
+    """Return the `stacklevel` for `warnings.warn` in the caller, so that the warning shows the
+    innermost line outside of this package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and not _is_outside(frame.f_code):
         frame, level = frame.f_back, level + 1
@@ -45,14 +45,14 @@ def stacklevel_of_user() -> int:
 
 def _is_outside(code: CodeType) -> bool:
     if (code.co_filename, code.co_name) == ("<string>", "__init__"):
-        return False  # Of a dataclass.
+        return False  # The generated constructor of a dataclass.
     return not code.co_filename.startswith((str(_PACKAGE), contextlib.__file__))
 
 
 def _is_of_user(file: str) -> bool:
-    """Whether a file is not of Python, of an installed package, or ours."""
+    """Return whether a file belongs neither to Python, nor to an installed package, nor to usmp."""
     if not os.path.isfile(file):
-        return False  # Of C++, or of code without a file.
+        return False  # C++ code, or code without a file.
     path = Path(file).resolve()
     installed = [
         sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")

@@ -1,7 +1,7 @@
 """Vega outside of a browser: the package vl-convert, in a process of its own.
 
-Its JavaScript engine reserves address space when it begins, and ends the process by a signal where
-it cannot have it.
+Its JavaScript engine reserves address space when it starts, and a signal ends the process if that
+fails.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ sys.stdout.buffer.write(result if isinstance(result, bytes) else result.encode()
 """
 _RESERVED = {"javascript_bundle": "about 300 MB", "vegalite_to_html": "about 300 MB"}
 _RESERVED_TO_DRAW = "about 67 GB"
-"""Of address space, most of which is never used."""
+"""Reserved address space, most of which is never used."""
 
 
 class ReportExtraMissing(ImportError):
@@ -33,7 +33,7 @@ class ReportExtraMissing(ImportError):
 
 
 class VegaFailed(RuntimeError):
-    """The process of vl-convert failed; the message says how, and what it needs."""
+    """The process of vl-convert failed; the message has the reason and the required memory."""
 
 
 def check_vega(purpose: str) -> None:
@@ -42,12 +42,12 @@ def check_vega(purpose: str) -> None:
     Parameters
     ----------
     purpose
-        what needs it, as "SVG".
+        the feature that needs vl-convert, such as "SVG".
 
     Raises
     ------
     ReportExtraMissing
-        it is not installed.
+        vl-convert is not installed.
     """
     if find_spec("vl_convert") is None:
         raise ReportExtraMissing(
@@ -57,23 +57,23 @@ def check_vega(purpose: str) -> None:
 
 
 def run_vega(purpose: str, function: str, **arguments: object) -> bytes:
-    """Return what a function of vl-convert returns, text as UTF-8.
+    """Run a function of vl-convert in a process, and return its result; text is UTF-8.
 
     Parameters
     ----------
     purpose
-        what needs it, in messages.
+        the feature that needs vl-convert, for messages.
     function
-        its name in the module `vl_convert`.
+        name of the function in the module `vl_convert`.
     arguments
-        that JSON has.
+        keyword arguments that can be written as JSON.
 
     Raises
     ------
     ReportExtraMissing
         vl-convert is not installed.
     VegaFailed
-        its process ends by a signal or an error, or cannot be started.
+        the process ends by a signal or an error, or cannot be started.
     """
     check_vega(purpose)
     command = [sys.executable, "-c", _PROGRAM, *sys.path]

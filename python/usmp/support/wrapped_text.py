@@ -1,4 +1,4 @@
-"""Text in lines of a given width, in which no word is broken if that can be."""
+"""Wrapping of text to a width, without breaking words if possible."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import re
 from collections.abc import Iterator
 
 ELISION = "…"
-"""In the place of the middle of a name that is too long."""
+"""The character that replaces the middle of a long name."""
 
 TIE = "\u00a0"
-"""A space at which no line ends."""
+"""A no-break space."""
 
 _PARTS = re.compile(r"(?<=[_/.,:;=+|\\-])(?=\w)|(?<=[a-z])(?=[A-Z])")
-"""Where a name may go on in the next line: behind what joins its parts, and at "aB"."""
+"""Positions where a long name may be broken: behind separators, and between "a" and "B"."""
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """The text in lines that are no wider than `width` cells of a terminal.
+    """Wrap text into lines of at most `width` cells of a terminal.
 
-    Lines end at spaces. A name that is wider than a line goes on in the next behind what joins its
-    parts, such as "_" or "/", and a part that is wider than a line anywhere: nothing is left out.
-    Words with `TIE` between them stay together, and have a space there.
+    Lines end at spaces. A name that is wider than a line is broken behind separators such as "_" or
+    "/", and a part that is wider than a line at any character. Words that are joined by `TIE` stay
+    on one line, with a space between them.
 
     Parameters
     ----------
     width
-        one cell if it is less; a character that is wider has a line of its own.
+        number of cells, at least 1; a wider character gets a line of its own.
     """
     width = max(width, 1)
     lines = (line for paragraph in text.split("\n") for line in _lines(paragraph, width))
@@ -33,7 +33,7 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def cell_width(text: str) -> int:
-    """The cells of a terminal that the text takes; some characters take two, and some none."""
+    """Return the cells of a terminal that the text takes; some characters take two, or none."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -42,23 +42,22 @@ def cell_width(text: str) -> int:
 
 
 def widest_word(text: str) -> int:
-    """The cells of the widest word: what it takes to break no name."""
+    """Return the cells of the widest word, the width at which no word is broken."""
     return max(map(cell_width, text.split(" ")), default=0)
 
 
 def widest_part(text: str) -> int:
-    """The cells of the widest part of a name: what it takes to leave nothing out."""
+    """Return the cells of the widest part of a word, the width at which no part is broken."""
     return max((cell_width(part) for word in text.split(" ") for part in parts(word)), default=0)
 
 
 def parts(word: str) -> list[str]:
-    """The parts of a name, each with what joins it to the next."""
+    """Split a name into its parts, each with the separator behind it."""
     return _PARTS.split(word)
 
 
 def elided(text: str, width: int) -> str:
-    """The text, or its beginning and its end with `ELISION` between them, if it is wider than
-    `width` cells, of which there is one at least."""
+    """Return the text, with `ELISION` for its middle if it is wider than `width` cells."""
     if cell_width(text) <= width:
         return text
     kept = max(width, 1) - cell_width(ELISION)
@@ -67,24 +66,24 @@ def elided(text: str, width: int) -> str:
 
 
 def _start(text: str, width: int) -> str:
-    """As many characters of the beginning as there are cells for."""
-    taken = 0
+    """Return the longest prefix of the text that fits into `width` cells."""
+    used = 0
     for count, character in enumerate(text):
-        taken += cell_width(character)
-        if taken > width:
+        used += cell_width(character)
+        if used > width:
             return text[:count]
     return text
 
 
 def _pieces(text: str, width: int) -> Iterator[str]:
-    """The text in lines that are full, and the rest; there is a character in each."""
-    start = taken = 0
+    """Break text into full lines and a rest, with at least one character in each."""
+    start = used = 0
     for place, character in enumerate(text):
         cells = cell_width(character)
-        if taken + cells > width and place > start:
+        if used + cells > width and place > start:
             yield text[start:place]
-            start, taken = place, 0
-        taken += cells
+            start, used = place, 0
+        used += cells
     yield text[start:]
 
 
