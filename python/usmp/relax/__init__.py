@@ -1,4 +1,4 @@
-"""Relax to Relax: what is known of a model before it becomes TIR, and the passes over it."""
+"""Analyses and passes on Relax modules, before they become TIR."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from usmp.support.renamed import renamed
 
-# Type checkers would take any name for one of this package, if they saw that function.
+# Hidden from type checkers, which accept any name of a module with `__getattr__`.
 if not TYPE_CHECKING:
     __getattr__ = renamed(
         __name__,

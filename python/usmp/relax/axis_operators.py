@@ -1,4 +1,4 @@
-"""Calls in Relax that can be computed in parts along an axis of the result."""
+"""Relax calls whose results can be computed in parts along an axis."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from usmp.relax.static_shapes import has_static_shape
 from usmp.tir.nodes import nodes_of
 
 _SLICES = names_of(ViewKind.SLICE)
-_SAME = (
+_SAME_ATTRIBUTES = (
     *("relax.abs", "relax.add", "relax.astype", "relax.clip", "relax.concat", "relax.dequantize"),
     *("relax.divide", "relax.exp", "relax.maximum", "relax.minimum", "relax.multiply"),
     *("relax.negative", "relax.nn.relu", "relax.permute_dims", "relax.quantize", "relax.sigmoid"),
@@ -38,13 +38,13 @@ class AxisOperator:
     Parameters
     ----------
     call
-        the whole operator.
+        the call that computes the whole result.
     access
-        how the PrimFunc that it calls, or would become, reads its operands along the axis.
+        how its PrimFunc (of a Relax operator: the legalized one) reads operands along the axis.
     operands
-        by index of the parameter: the tensors of which a part is read.
+        parameter index -> the tensor, for tensors that are read in parts.
     arguments
-        of the PrimFunc, in order.
+        all arguments of the PrimFunc, in order.
     callee
         the PrimFunc that is called; None for an operator of Relax.
     """
@@ -62,13 +62,12 @@ class AxisOperator:
         given: Mapping[int, Interval],
         tensors: Mapping[int, relax.Expr],
     ) -> relax.Expr:
-        """Return a call that computes the result at some indices of the axis.
+        """Emit a call that computes the result at some indices of the axis.
 
         Parameters
         ----------
         given, tensors
-            by index of the parameter: which indices of an operand there are, and the tensor that
-            has them.
+            parameter index -> the index range of an operand that is available, and its tensor.
         """
         shape = list(shape_of(self.call))
         shape[self.access.axis] = indices[1] - indices[0]
@@ -92,7 +91,7 @@ class AxisOperator:
     def _record(
         self, record: QuantizedOp, indices: Interval, given: Mapping[int, Interval]
     ) -> QuantizedOp:
-        """Return the record of the part. Padding is where it was, or is cut off."""
+        """Return the record of a part, with the padding at the part's first row or column."""
         if not isinstance(record, WindowedOp):
             return record
         (top, left), read = record.padding, self.access.reads[0]
@@ -116,7 +115,8 @@ class AxisOperator:
         return _with_operands(call, by_operand)
 
     def _slice(self, indices: Interval, begin: int, tensor: relax.Expr) -> relax.Expr:
-        """Return the slice of a part of the tensor, which begins at index `begin`."""
+        """Return a part of the slice, read from `tensor`, which holds the operand from `begin`
+        on."""
         parts, read = parts_of(self.call), self.access.reads[0]
         assert parts is not None
         first = read.stride * indices[0] + read.first - begin
@@ -136,11 +136,11 @@ def axis_operator(
     Parameters
     ----------
     axes
-        tensors of which parts are read, each with its axis. The others are constants.
+        tensors that are read in parts -> the axis. All other operands must be constant.
     is_constant
-        whether a tensor is the same in each run.
+        returns whether a tensor holds the same elements in every run.
     slices_constants
-        whether constants may have other elements for each part.
+        whether each part may read a slice of the constants.
     """
     if not isinstance(value, Call) or not isinstance(value.ty, relax.TensorType):
         return None
@@ -163,11 +163,11 @@ def _of_prim_func(
         return None
     record = operator_of(func)
     if record is None and _calls_c(func):
-        return None  # What a function of the user computes is not known.
-    found = _found(func, arguments, axes, is_constant, slices_constants)
-    if found is None:
+        return None  # External functions hide what they access.
+    accessed = _accessed(func, arguments, axes, is_constant, slices_constants)
+    if accessed is None:
         return None
-    access, operands = found
+    access, operands = accessed
     if record is not None and not _describes_parts(record, access):
         return None
     return AxisOperator(call, access, operands, arguments, call.args[0])
@@ -179,17 +179,17 @@ def _calls_c(func: tirx.PrimFunc) -> bool:
 
 
 def _describes_parts(record: QuantizedOp, access: AxisAccess) -> bool:
-    """Return whether a record says how each part is computed.
+    """Return whether a record holds for each part.
 
-    A window says so of rows and columns. Other parameters hold for a part unless they are places or
-    extents, if each index is computed from the same one of the operands.
+    The record of a window operator holds along rows and columns. Other records hold if they contain
+    no extents or positions, and each index is computed from equal indices of the operands.
     """
     if isinstance(record, WindowedOp):
         return set(access.reads) == {0} and record.layout.data.axes[access.reads[0].axis] in "HW"
     return not record.describes_extents and access.is_uniform and access.is_parallel
 
 
-def _found(
+def _accessed(
     func: tirx.PrimFunc,
     arguments: Sequence[relax.Expr],
     axes: Mapping[Var, int],
@@ -210,25 +210,25 @@ def _found(
 def _of_relax(
     call: Call, axes: Mapping[Var, int], is_constant: Callable[[relax.Expr], bool]
 ) -> AxisOperator | None:
-    if getattr(call.op, "name", None) not in (*_SLICES, *RESHAPES, *_SAME):
+    if getattr(call.op, "name", None) not in (*_SLICES, *RESHAPES, *_SAME_ATTRIBUTES):
         return None
     legalized = _legalized(call)
     if legalized is None:
         return None
     func, arguments = legalized
-    found = _found(func, arguments, axes, is_constant)
-    if found is None:
+    accessed = _accessed(func, arguments, axes, is_constant)
+    if accessed is None:
         return None
-    access, operands = found
-    is_same = all(read.is_same for read in access.reads.values())
-    if not access.is_uniform or (not is_same and call.op.name not in _SLICES):
+    access, operands = accessed
+    is_unchanged = all(read.is_same for read in access.reads.values())
+    if not access.is_uniform or (not is_unchanged and call.op.name not in _SLICES):
         return None
     return AxisOperator(call, access, operands, arguments)
 
 
 def _legalized(call: Call) -> tuple[tirx.PrimFunc, list[relax.Expr]] | None:
-    """The PrimFunc that an operator of Relax becomes, and what it takes; None if it becomes
-    something else."""
+    """Return the PrimFunc that a Relax operator is legalized to, and its arguments, or None if it
+    becomes anything but one call."""
     variables = list(dict.fromkeys(_variables(call.args)))
     params = [relax.Var(f"x{index}", var.ty) for index, var in enumerate(variables)]
     inner = dict(zip(variables, params, strict=True))
@@ -246,21 +246,21 @@ def _legalized(call: Call) -> tuple[tirx.PrimFunc, list[relax.Expr]] | None:
 
 
 def _with_operands(call: Call, operands: Mapping[Var, relax.Expr]) -> Call:
-    """The call with others in the places of some variables."""
+    """Return the call with some variables replaced."""
 
-    def taken(argument: relax.Expr) -> relax.Expr:
+    def replaced(argument: relax.Expr) -> relax.Expr:
         if isinstance(argument, relax.Tuple):
-            return relax.Tuple([taken(field) for field in argument.fields])
+            return relax.Tuple([replaced(field) for field in argument.fields])
         return operands.get(argument, argument) if isinstance(argument, Var) else argument
 
-    return Call(call.op, [taken(a) for a in call.args], call.attrs, call.ty_args)
+    return Call(call.op, [replaced(a) for a in call.args], call.attrs, call.ty_args)
 
 
 def _variables(arguments: Sequence[relax.Expr]) -> list[Var]:
-    found: list[Var] = []
+    variables: list[Var] = []
     for argument in arguments:
         if isinstance(argument, relax.Tuple):
-            found += _variables(argument.fields)
+            variables += _variables(argument.fields)
         elif isinstance(argument, Var):
-            found.append(argument)
-    return found
+            variables.append(argument)
+    return variables

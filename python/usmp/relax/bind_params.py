@@ -1,4 +1,4 @@
-"""Values of parameters of `main`, by name, to constants."""
+"""Constants in place of named parameters."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ def bind_params(mod: IRModule, params: Mapping[str, np.ndarray | tvm.runtime.Ten
     UnsupportedModelError
         there is no Relax function `main`.
     ValueError
-        a name that is no parameter of `main`, or that of a state or of an input that a run
-        updates, or a value of another
-        shape or element type.
+        a name is no parameter, or names a state or an input that a run updates; or a value has
+        another shape or element type.
     """
     entries = relax_entries(mod)
     if entries == [ONLY_ENTRY]:
@@ -47,8 +46,8 @@ def _bind(mod: IRModule, params: Mapping[str, np.ndarray | tvm.runtime.Tensor]) 
     states = {str(state.name): state for state in STATES_ATTR.of(main) or ()}
     for name, value in params.items():
         if name not in by_name:
-            known = ", ".join(f"{n}: {_described(p.ty)}" for n, p in by_name.items())
-            raise ValueError(f'main has no parameter "{name}"; its parameters: {known or "none"}')
+            listed = ", ".join(f"{n}: {_described(p.ty)}" for n, p in by_name.items())
+            raise ValueError(f'main has no parameter "{name}"; its parameters: {listed or "none"}')
         if name in states and states[name].is_input:
             raise ValueError(
                 f'parameter "{name}" of main is an input that each run updates in place; it can be '
@@ -64,15 +63,15 @@ def _bind(mod: IRModule, params: Mapping[str, np.ndarray | tvm.runtime.Tensor]) 
                 f'the value of parameter "{name}" is of type {type(value).__name__}; '
                 "give a numpy array or a tvm.runtime.Tensor"
             )
-        given = f"{value.dtype}{[int(extent) for extent in value.shape]}"
+        actual = f"{value.dtype}{[int(extent) for extent in value.shape]}"
         expected = _described(by_name[name].ty)
-        if has_static_shape(by_name[name].ty) and given != expected:
-            raise ValueError(f'the value of parameter "{name}" is {given}; main takes {expected}')
+        if has_static_shape(by_name[name].ty) and actual != expected:
+            raise ValueError(f'the value of parameter "{name}" is {actual}; main takes {expected}')
     return relax.transform.BindParams("main", dict(params))(mod)
 
 
 def _described(ty: tvm.ir.Type) -> str:
-    """Element type and shape as users of numpy know them."""
+    """Return element type and shape, as in "float32[1, 4]"."""
     if not isinstance(ty, relax.TensorType) or not has_static_shape(ty):
         return str(ty)
     return f"{ty.dtype}{[int(extent) for extent in ty.shape]}"

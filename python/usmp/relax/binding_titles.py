@@ -1,4 +1,4 @@
-"""What a message calls a result of a Relax function, so that a reader finds it in the model."""
+"""Titles of results of Relax functions in messages, so that users find them in the model."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def operator_title(value: relax.Expr) -> str:
     Parameters
     ----------
     value
-        what a variable is bound to.
+        the value that a variable is bound to.
     """
     if not isinstance(value, Call):
         return ""
     if isinstance(value.op, Op) and value.args and isinstance(value.args[0], GlobalVar):
-        return str(value.args[0].name_hint)  # What R.call_tir calls.
+        return str(value.args[0].name_hint)  # The callee of R.call_tir.
     return str(getattr(value.op, "name", "")).removeprefix("relax.")
 
 

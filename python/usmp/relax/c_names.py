@@ -1,4 +1,4 @@
-"""Names of outputs: the attribute that has them, and whose they are in C."""
+"""Names of outputs: TVM 0.18's attribute, and the names that C code has for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from usmp.tvm018.python_names import OLD_OUTPUT_NAMES_ATTR, OUTPUT_TENSOR_NAMES
 
 
 def with_output_names(mod: IRModule) -> IRModule:
-    """Rename TVM 0.18's attribute of the names of outputs, and tell the user."""
+    """Rename TVM 0.18's attribute for output names, and warn the user."""
     old = OLD_OUTPUT_NAMES_ATTR
     renamed = {
         variable: OUTPUT_NAMES_ATTR.put(function.without_attr(old), function.attrs[old])
@@ -28,7 +28,7 @@ def with_output_names(mod: IRModule) -> IRModule:
 
 
 def with_c_names(mod: IRModule, c_names: str) -> IRModule:
-    """Set which entries have outputs that are called as TVM 0.18 called them.
+    """Record which entries name their outputs in C as TVM 0.18 did.
 
     Parameters
     ----------

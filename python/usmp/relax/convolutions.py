@@ -1,4 +1,4 @@
-"""Calls of convolutions, made anew."""
+"""Copies of convolution calls with other operands or attributes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tvm.ir import Call
 def convolution_like(
     call: Call, data: relax.Expr, weight: relax.Expr | None = None, **changed: Any
 ) -> Call:
-    """The same convolution of other data, with some attributes changed.
+    """Return a convolution like `call` of other data, with some attributes changed.
 
     Parameters
     ----------
     call
-        of one of relax.nn.conv1d, conv2d, conv3d, conv1d_transpose and conv2d_transpose.
+        a call of relax.nn.conv1d, conv2d, conv3d, conv1d_transpose or conv2d_transpose.
     weight
-        the one of `call` by default.
+        the weights; by default those of `call`.
     changed
-        attributes and their new values, by the names that they have in `relax.op.nn`.
+        attribute -> new value, by the parameter names of `relax.op.nn`.
     """
     attrs = call.attrs
     padding = {"output_padding": list(attrs.output_padding)} if "transpose" in call.op.name else {}
@@ -35,7 +35,7 @@ def convolution_like(
         "out_dtype": attrs.out_dtype,
     }
     convolve = getattr(relax.op.nn, call.op.name.removeprefix("relax.nn."))
-    made: Call = convolve(
+    result: Call = convolve(
         data, call.args[1] if weight is None else weight, **{**kept, **padding, **changed}
     )
-    return made
+    return result

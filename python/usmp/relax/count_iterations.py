@@ -1,4 +1,4 @@
-"""How often the statements of an operator run, which a small file can drive to any number."""
+"""Iteration counts of operators: a small file can ask for any number."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from usmp.tir.model_operator import joined_span, operators_in
 from usmp.tir.nodes import nodes_of
 
 MOST_ITERATIONS = 1 << 44
-"""Of one operator: hours on any machine. The largest convolutions of public models have 2^36."""
+"""Most iterations of one operator: hours on any machine. Large public convolutions have 2^36."""
 
 
 def iterations_of(func: tirx.PrimFunc) -> int:
-    """How often the innermost statements run, at least."""
+    """Return a lower bound on how often the innermost statements run."""
 
     def count(stmt: Any) -> int:
         if isinstance(stmt, tirx.For):
@@ -39,7 +39,7 @@ def check_iterations(mod: IRModule) -> None:
     Raises
     ------
     LimitError
-        one does not, as a pooling window of 2^30 by 2^30; the message names it.
+        an operator does not, as a pooling window of 2^30 by 2^30; the message names it.
     """
     for variable, func in mod.functions.items():
         if isinstance(func, tirx.PrimFunc):
@@ -53,7 +53,7 @@ def check_iterations(mod: IRModule) -> None:
 
 
 def _title(mod: IRModule, variable: GlobalVar) -> str:
-    """Return what a message calls an operator: as the model file does, if a call has its span."""
+    """Return the title of an operator in messages: the model file's if a call has its span."""
     functions = [func for func in mod.functions.values() if isinstance(func, relax.Function)]
     calls = [call for func in functions for call in nodes_of(func.body, Call)]
     spans = [call.span for call in calls if any(arg.same_as(variable) for arg in call.args)]

@@ -1,4 +1,4 @@
-"""The entries of a Relax module: functions that applications call, each a module by itself."""
+"""Entries of a Relax module, split into one module each and joined again."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, global_symbol
 
 _PARTS = ("Primitive", "Composite", "Codegen")
-"""Attributes of functions that passes made of a part of another one."""
+"""Attributes of functions that passes outlined from another function."""
 
 
 def relax_entries(mod: IRModule) -> list[str]:
-    """The names of the entries, in order.
+    """Return the names of the entries, in order.
 
-    They are those that the attribute `entries` lists, or else all public Relax functions, by name.
-    A module without any has "main", which passes then miss.
+    The attribute `entries` lists them; else all public Relax functions are entries, sorted by name.
+    A module without any gets "main", which later passes report as missing.
 
     Raises
     ------
     ValueError
-        an entry that is no function of the module, or whose name C cannot have; entries that may
-        run at once and are none.
+        an entry is no function of the module or has no valid C name, or a pair of concurrent
+        entries names a function that is no entry.
     """
     functions = {
         str(v.name_hint): f for v, f in mod.functions.items() if isinstance(f, relax.Function)
@@ -52,7 +52,8 @@ def relax_entries(mod: IRModule) -> list[str]:
 
 
 def split_entries(mod: IRModule, names: list[str]) -> dict[str, IRModule]:
-    """For each entry, a module in which it is `main`, with all functions that are no entries."""
+    """Return a module for each entry: the entry as `main`, and all functions that are no
+    entries."""
     others = {
         variable: func
         for variable, func in mod.functions.items()
@@ -67,7 +68,7 @@ def split_entries(mod: IRModule, names: list[str]) -> dict[str, IRModule]:
 
 
 def join_functions(mod: IRModule, modules: Mapping[str, IRModule]) -> IRModule:
-    """`mod`, its entries replaced by the `main` of each of these modules."""
+    """Return `mod` with each entry replaced by the `main` of its module."""
     changed = IRModule(mod.functions, attrs=mod.attrs)
     for name, alone in modules.items():
         func = alone[ONLY_ENTRY].with_attr(GLOBAL_SYMBOL_ATTR, name)
@@ -76,7 +77,7 @@ def join_functions(mod: IRModule, modules: Mapping[str, IRModule]) -> IRModule:
 
 
 def is_part(func: relax.Function) -> bool:
-    """Return whether passes made a function of a part of another one."""
+    """Return whether a pass outlined the function from another one."""
     return any(part in (func.attrs or {}) for part in _PARTS)
 
 

@@ -1,7 +1,7 @@
-"""What a PrimFunc writes, by NumPy, if NumPy gives the same bits as its compiled code.
+"""Evaluation of PrimFuncs with NumPy, where the result has the bits of compiled code.
 
-It does where elements are only moved, and where one operation that IEEE 754 rounds correctly makes
-each of them: there is no order of operations to differ in, and nothing to fuse.
+This holds where elements are only moved, and where one correctly rounded operation (IEEE 754)
+computes each of them: nothing can be reordered or contracted.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _EXACT: dict[type, np.ufunc] = {
 }
 _FLOATS = ("float32", "float64")
 _SIMPLIFIED = (-1.0, 0.0, 1.0)
-"""Operands for which TVM leaves the operation away, whatever becomes of the sign of a zero."""
+"""Operands for which TVM simplifies the operation, which may change the sign of a zero."""
 
 
 def exact_elements(func: tirx.PrimFunc, arguments: list[Elements]) -> Elements | None:
-    """The elements of the last parameter of `func`, given those of the others; None if compiled
-    code could give other bits, or if more than one operation makes an element."""
+    """Return the elements of the last parameter of `func`, given those of the others, or None if
+    compiled code could give other bits or an element takes several operations."""
     if len(func.params) != len(arguments) + 1:
         return None
     element = _element(func)
@@ -49,7 +49,7 @@ def exact_elements(func: tirx.PrimFunc, arguments: list[Elements]) -> Elements |
 
 
 def _element(func: tirx.PrimFunc) -> tuple[tirx.BufferStore, Definitions] | None:
-    """The store to each element of the result, if a loop over each axis is all there is."""
+    """Return the store to the result, if the PrimFunc is one loop over each axis around it."""
     loops: list[tirx.For] = []
     bound: dict[tirx.Var, tirx.Expr] = {}
     stmt = func.body
@@ -72,14 +72,14 @@ def _element(func: tirx.PrimFunc) -> tuple[tirx.BufferStore, Definitions] | None
         if not (is_from_zero and is_whole and bound.get(index, index).same_as(loop.loop_var)):
             return None
         extents.append(int(extent))
-    # The last axis is that of lanes, of which there is one.
+    # `Definitions` expects a last axis of lanes: one lane here.
     grid = np.ogrid[tuple(slice(extent) for extent in (*extents, 1))]
     values = {identity(loop.loop_var): axis for loop, axis in zip(loops, grid, strict=False)}
     return stmt, Definitions(len(loops) + 1, values, bound)
 
 
 def _is_plain(realize: s_tir.SBlockRealize) -> bool:
-    """Whether the block only names its iterations."""
+    """Return whether the block only names its iterations."""
     block = realize.block
     is_always = _is(realize.predicate, 1) and block.init is None
     return is_always and not block.alloc_buffers and not block.match_buffers
@@ -92,7 +92,7 @@ def _is(expr: tirx.Expr, value: int) -> bool:
 def _elements(
     value: tirx.Expr, constants: Mapping[tirx.Var, Elements], definitions: Definitions
 ) -> Elements | None:
-    """What an expression is in all iterations; None if it may have other bits when compiled."""
+    """Return the values of an expression in all iterations, or None if compiled bits may differ."""
     if isinstance(value, TensorLoad):
         return _loaded(value, constants, definitions)
     if str(value.ty.dtype) not in _FLOATS:
@@ -101,34 +101,34 @@ def _elements(
     if applied is None:
         return None
     operation, operands = applied
-    found = [_operand(operand, constants, definitions) for operand in operands]
-    known = [elements for elements in found if elements is not None]
+    evaluated = [_operand(operand, constants, definitions) for operand in operands]
+    known = [elements for elements in evaluated if elements is not None]
     if len(known) < len(operands):
         return None
     with np.errstate(all="ignore"):
         result = np.asarray(operation(*known))
-    # Which NaN it is is not defined.
+    # The bits of a NaN are not defined.
     return None if np.isnan(result).any() else result
 
 
 def _operation(value: tirx.Expr) -> tuple[np.ufunc, list[tirx.Expr]] | None:
-    """The operation of an expression, if TVM leaves it as it is, and its operands."""
+    """Return the operation of an expression and its operands, if TVM does not simplify it."""
     if is_op(value, "tirx.sqrt"):
         return np.sqrt, list(value.args)
     if type(value) not in _EXACT:
         return None
     a, b = value.a, value.b
     if isinstance(a, TensorLoad) and isinstance(b, TensorLoad) and a.source.same_as(b.source):
-        return None  # As x - x.
+        return None  # TVM simplifies x - x.
     if isinstance(value, tirx.Div) and isinstance(b, tirx.FloatImm):
-        return None  # A product with the reciprocal.
+        return None  # TVM multiplies by the reciprocal.
     return _EXACT[type(value)], [a, b]
 
 
 def _operand(
     operand: tirx.Expr, constants: Mapping[tirx.Var, Elements], definitions: Definitions
 ) -> Elements | None:
-    """The elements of an operand that is loaded, or a number."""
+    """Return the elements that an operand loads, or the number that it is."""
     if isinstance(operand, TensorLoad):
         return _loaded(operand, constants, definitions)
     if not isinstance(operand, tirx.FloatImm):
@@ -140,7 +140,7 @@ def _operand(
 def _loaded(
     load: TensorLoad, constants: Mapping[tirx.Var, Elements], definitions: Definitions
 ) -> Elements | None:
-    """The elements that a load reads."""
+    """Return the elements that a load reads."""
     elements = constants.get(load.source)
     if elements is None or len(load.indices) != elements.ndim:
         return None

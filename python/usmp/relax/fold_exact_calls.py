@@ -1,7 +1,7 @@
-"""Calls on constants whose results NumPy has to the bit, without compiling anything.
+"""Folding of calls on constants with NumPy, where its results are exact to the bit.
 
 TVM's FoldConstant compiles and links each function that it runs, which takes a tenth of a second;
-large models have dozens that say where the elements of a constant go, and nothing else.
+large models have dozens that only move the elements of a constant.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ _DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64"),
 )
-"""Element types that TVM and NumPy hold alike."""
+"""Element types that TVM and NumPy store alike."""
 
 _Known = dict[Var, GenericConst]
 
 
 def fold_exact_calls(mod: IRModule) -> IRModule:
-    """Bind variables to the results of calls on constants, where `exact_elements` has them.
+    """Bind variables to the results of calls on constants that `exact_elements` can evaluate.
 
-    It does what FoldConstant would do with these calls, which is to run after it: constants that
-    nothing reads any more are left to that.
+    FoldConstant has to run afterwards, because unused constants are not removed here.
     """
     folded = IRModule(mod.functions, attrs=mod.attrs)
     for variable, func in mod.functions.items():
@@ -48,13 +47,13 @@ def _folded(func: relax.Function, mod: IRModule) -> relax.Function:
 
 
 def _folded_block(block: relax.DataflowBlock, known: _Known, mod: IRModule) -> relax.DataflowBlock:
-    """The block with constants in the place of calls, which `known` gains."""
+    """Return the block with calls replaced by constants, and add the constants to `known`."""
     bindings = []
     for binding in block.bindings:
         if isinstance(binding, relax.VarBinding):
             elements = _result(binding.value, known, mod)
             if elements is not None:
-                # Without its type, 64 bits would become 32.
+                # By default, 64 bits would become 32.
                 known[binding.var] = relax.const(elements, str(elements.dtype))
                 binding = relax.VarBinding(binding.var, known[binding.var], binding.span)
         bindings.append(binding)
@@ -62,7 +61,7 @@ def _folded_block(block: relax.DataflowBlock, known: _Known, mod: IRModule) -> r
 
 
 def _result(value: relax.Expr, known: _Known, mod: IRModule) -> Elements | None:
-    """What a call on constants gives; None if that is not known here."""
+    """Return the result of a call on constants, or None if NumPy cannot compute it exactly."""
     name = getattr(value.op, "name", None) if isinstance(value, Call) else None
     if name in RESHAPES:
         shape, constants = static_shape(value.ty), _elements([value.args[0]], known)
@@ -76,7 +75,7 @@ def _result(value: relax.Expr, known: _Known, mod: IRModule) -> Elements | None:
 
 
 def _elements(exprs: Iterable[relax.Expr], known: _Known) -> list[Elements] | None:
-    """The elements of `exprs`, if all are constants."""
+    """Return the elements of `exprs`, or None if one is no constant."""
     constants = [known.get(expr) if isinstance(expr, Var) else expr for expr in exprs]
     if not all(isinstance(c, GenericConst) and str(c.ty.dtype) in _DTYPES for c in constants):
         return None

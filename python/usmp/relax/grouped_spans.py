@@ -12,15 +12,14 @@ from usmp.tir.model_operator import joined_span
 from usmp.tir.spans import AnySpan, function_with_spans
 
 Number: TypeAlias = "int"
-"""What is computed, the same for equal calls of equal arguments."""
+"""The value number of an expression, equal for equal calls of equal arguments."""
 
 
 def with_grouped_spans(mod: IRModule, grouped: IRModule) -> IRModule:
-    """`grouped`, which one of them made of `mod`: a call of a function has the spans
-    of all operators in it.
+    """Return `grouped`, which FuseOps or FuseOpsByPattern made of `mod`, with spans.
 
-    Functions that are equal are one, whatever operators of the model they come from, and FuseOps
-    binds new variables. So calls are found again by what they compute.
+    A call of a grouped function gets the spans of all operators in it. Calls are matched by value
+    numbers, because FuseOps binds new variables and merges equal functions.
     """
     known = _Numbers()
     spans: dict[Number, list[AnySpan]] = {}
@@ -33,19 +32,19 @@ def with_grouped_spans(mod: IRModule, grouped: IRModule) -> IRModule:
     main = main_function(grouped)
     for before, after in zip(main_function(mod).params, main.params, strict=True):
         known.numbers[after] = known.of(before)
-    found: dict[Var, AnySpan] = {}
+    joined_spans: dict[Var, AnySpan] = {}
     for var, value in _bindings(main):
         computed = known.call(grouped, var, value)
         joined = joined_span(_next(spans, number) for number in computed)
         if joined is not None and isinstance(value, Call):
-            found[var] = joined
+            joined_spans[var] = joined
     changed = IRModule(grouped.functions, attrs=grouped.attrs)
-    changed.update_func(grouped.get_global_var("main"), function_with_spans(main, found))
+    changed.update_func(grouped.get_global_var("main"), function_with_spans(main, joined_spans))
     return changed
 
 
 class _Numbers:
-    """What variables of several functions stand for."""
+    """Value numbers of the variables of several functions."""
 
     def __init__(self) -> None:
         self.numbers: dict[Var, Number] = {}
@@ -53,7 +52,7 @@ class _Numbers:
         self._interned: dict[tuple[Any, ...], Number] = {}
 
     def of(self, expr: relax.Expr) -> Number:
-        """The number of an expression."""
+        """Return the number of an expression."""
         if isinstance(expr, Var) and expr in self.numbers:
             return self.numbers[expr]
         key: tuple[Any, ...]
@@ -68,13 +67,13 @@ class _Numbers:
         return self._interned.setdefault(key, len(self._interned))
 
     def bind(self, var: Var, value: relax.Expr) -> Number:
-        """Let a variable stand for a value, and return its number."""
+        """Give a variable the number of its value, and return the number."""
         self.numbers[var] = self.of(value)
         return self.numbers[var]
 
     def call(self, mod: IRModule, var: Var, value: relax.Expr) -> list[Number]:
-        """Bind a variable, and return all that is computed for it: by the function that it calls,
-        if that is one of FuseOps."""
+        """Bind a variable, and return the numbers of all calls that compute its value. A call of a
+        grouped function counts as the calls in this function."""
         if isinstance(value, relax.Function):
             self.functions[var] = value
             return []
@@ -84,13 +83,15 @@ class _Numbers:
         for param, argument in zip(function.params, value.args, strict=True):
             self.numbers[param] = self.of(argument)
         computed = [
-            number for inner, made in _bindings(function) for number in self.call(mod, inner, made)
+            number
+            for inner, result in _bindings(function)
+            for number in self.call(mod, inner, result)
         ]
         self.numbers[var] = self.of(function.body.body)
         return computed
 
     def _called_function(self, mod: IRModule, value: relax.Expr) -> relax.Function | None:
-        """The Relax function that a value is a call of, of the module or of a function in it."""
+        """Return the Relax function, of the module or local, that a value calls."""
         if not isinstance(value, Call):
             return None
         if isinstance(value.op, GlobalVar):
@@ -100,11 +101,11 @@ class _Numbers:
 
 
 def _next(spans: dict[Number, list[AnySpan]], number: Number) -> AnySpan | None:
-    """The span of what is computed; of several alike, the first one that was not taken."""
-    found = spans.get(number)
-    if not found:
+    """Return the span of a value; equal values take their spans in order."""
+    waiting = spans.get(number)
+    if not waiting:
         return None
-    return found.pop(0) if len(found) > 1 else found[0]
+    return waiting.pop(0) if len(waiting) > 1 else waiting[0]
 
 
 def _bindings(function: relax.Function) -> list[tuple[Var, relax.Expr]]:

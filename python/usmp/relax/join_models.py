@@ -1,4 +1,4 @@
-"""Several Relax modules as one, whose entries are those of all of them."""
+"""Several Relax modules joined into one, which has the entries of all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, with_new_symbol
 
 
 def join_models(models: Mapping[str, IRModule], shared_state: bool = False) -> IRModule:
-    """One module with the functions of several, which may run in turn in one memory.
+    """Join modules into one, so that they may run in turn in one memory.
 
     The `main` of a model becomes the entry that is called as the model; of a model with several
     entries each becomes `<model>_<entry>`.
@@ -33,16 +33,15 @@ def join_models(models: Mapping[str, IRModule], shared_state: bool = False) -> I
     Parameters
     ----------
     models
-        the modules, by the names that they get.
+        model name -> module.
     shared_state
-        whether states of one name are one state in all models, as in methods of one program; if
-        not, each model keeps its own.
+        whether models share the states of equal names, as methods of one program do.
 
     Raises
     ------
     ValueError
-        a name that C cannot have, two entries of one name, or two modules with different values
-        of one attribute.
+        a name is not valid in C, two entries have one name, or two modules have different values of
+        one attribute.
     """
     check_entries(list(models))
     entries = {name: relax_entries(mod) for name, mod in models.items()}
@@ -52,10 +51,10 @@ def join_models(models: Mapping[str, IRModule], shared_state: bool = False) -> I
     }
     listed = [entry for names in renamed.values() for entry in names.values()]
     check_entries(listed)
-    taken = UniqueNames(listed)
+    unique_names = UniqueNames(listed)
     functions: dict[GlobalVar, BaseFunc] = {}
     for model, mod in models.items():
-        functions.update(_functions(model, mod, renamed[model], taken, shared_state))
+        functions.update(_functions(model, mod, renamed[model], unique_names, shared_state))
     together = [
         [renamed[model][str(name)] for name in names]
         for model, mod in models.items()
@@ -68,14 +67,18 @@ def join_models(models: Mapping[str, IRModule], shared_state: bool = False) -> I
 
 
 def _functions(
-    model: str, mod: IRModule, entries: Mapping[str, str], taken: UniqueNames, shared_state: bool
+    model: str,
+    mod: IRModule,
+    entries: Mapping[str, str],
+    unique_names: UniqueNames,
+    shared_state: bool,
 ) -> dict[GlobalVar, BaseFunc]:
-    """The functions of a model, with names that those of others do not have."""
+    """Return the functions of a model, with names that no other model uses."""
 
     def owned(func: BaseFunc, name: str) -> BaseFunc:
         return func if shared_state else _with_own_states(func, model, is_entry=name in entries)
 
-    # Relax knows the type of a variable of a function that a builder added.
+    # Added by a builder, because then Relax knows the type of the variable.
     builder = relax.BlockBuilder()
     variables: dict[GlobalVar, GlobalVar] = {}
     functions: dict[GlobalVar, BaseFunc] = {}
@@ -83,13 +86,13 @@ def _functions(
     for variable, func in ordered:
         name = str(variable.name_hint)
         if isinstance(func, tirx.PrimFunc):
-            new_name = taken.unique(name)
+            new_name = unique_names.unique(name)
             added = with_new_symbol(owned(func, name), new_name)
             variables[variable] = builder.add_func(added, new_name)
         else:
-            variables[variable] = GlobalVar(entries.get(name) or taken.unique(name))
+            variables[variable] = GlobalVar(entries.get(name) or unique_names.unique(name))
             if isinstance(variable.ty, relax.FuncType):
-                # What a call of it gives follows from that.
+                # The type of its calls follows from it.
                 relax.expr._update_type(variables[variable], variable.ty)
     for variable, new in variables.items():
         func, name = mod.functions[variable], str(variable.name_hint)
@@ -103,7 +106,7 @@ def _functions(
 
 
 def _with_own_states(func: BaseFunc, model: str, is_entry: bool) -> BaseFunc:
-    """The function with the model's name in front of those of its states."""
+    """Return the function with the model's name prefixed to its states."""
     if isinstance(func, relax.Function) and is_entry:
         return _with_own_parameters(func, model)
     if not isinstance(func, tirx.PrimFunc):
@@ -139,7 +142,7 @@ def _with_own_parameters(func: relax.Function, model: str) -> relax.Function:
 
 
 def _attributes(models: Mapping[str, IRModule]) -> dict[str, Any]:
-    """What modules say, beside their entries; all that say something say the same."""
+    """Return the attributes of all modules except those on entries; raise if values differ."""
     attrs: dict[str, Any] = {}
     first: dict[str, str] = {}
     for model, mod in models.items():

@@ -1,4 +1,4 @@
-"""Which operator of `main` is it that TVM's passes fail at?"""
+"""Errors of TVM's passes that name the operator of `main` at which they fail."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from usmp.support.tvm_errors import cannot
 
 
 def apply_to_operators(passes: tvm.transform.Pass, mod: IRModule) -> IRModule:
-    """What `passes`, from Relax to Relax, make of `mod`.
+    """Apply passes to a module; if they fail, name the operator that they fail at.
 
     Raises
     ------
     UnsupportedModelError
-        they fail; the message has the operator, its result and the reason.
+        the passes fail; the message has the operator, its result and the reason.
     """
     try:
         return passes(mod)
@@ -43,7 +43,7 @@ def _bindings(main: relax.Function) -> list[relax.VarBinding]:
 
 
 def _alone(mod: IRModule, binding: relax.VarBinding) -> IRModule:
-    """A module whose `main` computes this binding only, of parameters."""
+    """Return a module whose `main` computes only this binding, from parameters."""
     output = relax.Var("result", binding.var.ty)
     bindings = [
         relax.VarBinding(binding.var, binding.value),
@@ -51,7 +51,7 @@ def _alone(mod: IRModule, binding: relax.VarBinding) -> IRModule:
     ]
     params = list(relax.analysis.free_vars(binding.value))
     body = relax.SeqExpr([relax.DataflowBlock(bindings)], output)
-    # With a symbol, or it would be removed as what nothing calls.
+    # With a symbol, because a private function without callers is removed.
     main = relax.Function(params, body, output.ty).with_attr("global_symbol", "main")
     functions = {var: f for var, f in mod.functions.items() if isinstance(f, tirx.PrimFunc)}
     return IRModule({**functions, tvm.ir.GlobalVar("main"): main})

@@ -1,6 +1,6 @@
-"""How much a model may ask for: a file of a few hundred bytes can ask for gigabytes, or for hours.
+"""Limits of a model: a file of a few hundred bytes can ask for gigabytes, or for hours.
 
-All that reads models asks here. Sizes are Python integers, which do not overflow.
+All importers check them. Sizes are Python integers, which do not overflow.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class LimitError(UnsupportedModelError):
 
 @dataclass(frozen=True)
 class Limits:
-    """What a model may ask for.
+    """Limits that a model has to keep.
 
     Parameters
     ----------
     model_bytes
-        what a tensor may take, and what all constants may take together, in bytes; those
-        that are computed from constants are among them. All states together, too.
+        most bytes of a tensor, of all constants together (with those computed from constants), and
+        of all states together.
     operators
-        how many operators there may be once functions, and steps over time, are written out.
+        largest number of operators, after functions are inlined and time steps are unrolled.
     """
 
     model_bytes: int = MODEL_BYTES
@@ -56,7 +56,7 @@ class Limits:
         Raises
         ------
         LimitError
-            an extent is negative, or it takes more than a model may ask for or C can index.
+            an extent is negative, or the tensor has more bytes than the limit or than C can index.
         """
         if min(map(int, shape), default=0) < 0:
             raise LimitError(
@@ -69,12 +69,12 @@ class Limits:
             raise LimitError(f"{may} take {LARGEST_TENSOR_BYTES}{_INDEXED}")
 
     def check_constants(self, needed: int, largest: str) -> None:
-        """Check that all constants may take so many bytes.
+        """Check the number of bytes that all constants take.
 
         Raises
         ------
         LimitError
-            they take more than a model may ask for.
+            the constants exceed the limit.
         """
         self._check_bytes(
             needed,
@@ -83,26 +83,26 @@ class Limits:
         )
 
     def check_states(self, needed: int) -> None:
-        """Check that all states may take so many bytes.
+        """Check the number of bytes that all states take.
 
         Raises
         ------
         LimitError
-            they take more than a model may ask for.
+            the states exceed the limit.
         """
         self._check_bytes(needed, f"the states up to here take {needed} bytes; they may")
 
-    def _check_bytes(self, needed: int, what: str) -> None:
+    def _check_bytes(self, needed: int, subject: str) -> None:
         if needed > self.model_bytes:
-            raise LimitError(f"{what} take {self.model_bytes}{_MORE_BYTES}")
+            raise LimitError(f"{subject} take {self.model_bytes}{_MORE_BYTES}")
 
     def check_operators(self, what: str, count: int, noun: str = "operators") -> None:
-        """Check that there may be so many operators, or of what becomes as many.
+        """Check the number of operators, or of `noun`.
 
         Raises
         ------
         LimitError
-            there are more than a model may ask for.
+            the number exceeds the limit.
         """
         if count > self.operators:
             raise LimitError(
@@ -114,11 +114,11 @@ DEFAULT_LIMITS = Limits()
 
 
 class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
-    """A block builder in which no model becomes larger than it may.
+    """A block builder that raises when the model exceeds its limits.
 
-    Importers append operator by operator, so that it sees a model that grows without end while it
-    does. Calls have the span of the operator of the model file that they are appended for, which
-    importers set (see `usmp.tir.model_operator`).
+    Importers append operator by operator, so a model that grows without end is stopped early. Calls
+    get the span of the operator of the model file, which importers set (see
+    `usmp.tir.model_operator`).
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -130,12 +130,12 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
         self._last: Any = None
 
     def begin_operator(self, span: AnySpan, take_folded: Callable[[], Iterable[AnySpan]]) -> None:
-        """Append for this operator of the model file from now on.
+        """Give calls the span of this operator of the model file from now on.
 
         Parameters
         ----------
         take_folded
-            gives what joins its span; it is asked when a call is appended, and only once.
+            returns spans to join to `span`; called once, when the first call is appended.
         """
         self.span, self._take_folded = span, take_folded
 
@@ -145,7 +145,7 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
         Raises
         ------
         LimitError
-            there are more than a model may have.
+            there are more operators than the limit.
         """
         self.operators += 1
         self.limits.check_operators("up to here the model has", self.operators)
@@ -156,7 +156,7 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
         Raises
         ------
         LimitError
-            with it, the model is larger than it may be.
+            the model exceeds its limits.
         """
         self._count(expr)
         if self.span is not None:
@@ -164,51 +164,51 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
         return self._checked(super().emit(expr, *arguments, **options))
 
     def normalize(self, expr: Any) -> Any:
-        """Give an expression its type, and append what it is computed of.
+        """Give an expression its type, and append the nested calls in it.
 
         Raises
         ------
         LimitError
-            with it, the model is larger than it may be.
+            the model exceeds its limits.
         """
         self._count(expr)
         if self.span is not None:
             expr = self._with_spans(expr, {})
         return self._checked(super().normalize(expr))
 
-    def _with_spans(self, expr: Any, made: dict[Any, Any], is_read: bool = False) -> Any:
-        """An expression whose calls without a span have that of the operator.
+    def _with_spans(self, expr: Any, bound: dict[Any, Any], is_read: bool = False) -> Any:
+        """Return an expression whose calls without a span have the operator's.
 
-        Where TVM binds what a call reads, the call loses its span. So what it reads, or what is
-        read of a tuple (`is_read`), is bound here; `made` is what was bound.
+        Nested calls (`is_read`) are bound here, because they lose their spans where TVM binds them.
+        `bound` holds the expressions that are done.
         """
-        if expr in made:
-            return made[expr]
+        if expr in bound:
+            return bound[expr]
         marked = expr
         if isinstance(expr, Call) and expr.span is None:
-            arguments = [self._with_spans(a, made, is_read=True) for a in expr.args]
+            arguments = [self._with_spans(a, bound, is_read=True) for a in expr.args]
             span = self._joined_span()
             marked = Call(expr.op, arguments, expr.attrs, expr.ty_args, span, expr.ty)
             marked = with_span(super().normalize(marked), span)
             marked = super().emit(marked) if is_read else marked
         elif isinstance(expr, relax.TupleGetItem):
-            whole = self._with_spans(expr.tuple_value, made, is_read=True)
+            whole = self._with_spans(expr.tuple_value, bound, is_read=True)
             if not whole.same_as(expr.tuple_value):
                 marked = relax.TupleGetItem(whole, expr.index)
         elif isinstance(expr, relax.Tuple):
-            fields = [self._with_spans(field, made, is_read=True) for field in expr.fields]
+            fields = [self._with_spans(field, bound, is_read=True) for field in expr.fields]
             if any(not a.same_as(b) for a, b in zip(fields, expr.fields, strict=True)):
                 marked = relax.Tuple(fields)
-        made[expr] = marked
+        bound[expr] = marked
         return marked
 
     def _count(self, expr: Any) -> None:
-        """What was just normalized is no other operator when it is normalized again, or emitted."""
+        """Count a call, unless it is the one that was just normalized."""
         if isinstance(expr, Call) and not expr.same_as(self._last):
             self.count()
 
     def _joined_span(self) -> AnySpan:
-        """The span of the operator, with what was folded into it."""
+        """Return the span of the operator, joined with those of operators folded into it."""
         assert self.span is not None
         if self._take_folded is not None:
             self.span, self._take_folded = joined_or(self.span, *self._take_folded()), None
@@ -222,15 +222,15 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
 
 
 def check_main(main: relax.Function, limits: Limits) -> None:
-    """Check that an imported model is no larger than it may be.
+    """Check that an imported model is within its limits.
 
-    What depends on constants alone counts as a constant: it is computed at compile time. Sizes that
-    only the run knows count as the largest that they may be.
+    Results that depend on constants alone count as constants, because they are computed at compile
+    time. Symbolic sizes count as their upper bounds.
 
     Raises
     ------
     LimitError
-        it is larger; the message names an operator.
+        the model exceeds them; the message names an operator.
     """
     sizes = LargestSizes(main)
     for param in main.params:
@@ -273,7 +273,7 @@ def _described(binding: relax.VarBinding) -> str:
 
 
 def _tensors(expr: Any) -> list[tuple[list[int], str]]:
-    """Shape and element type of each tensor that the expression stands for."""
+    """Return shape and element type of each tensor in the type of an expression."""
     return [
         ([int(extent) for extent in ty.shape], str(ty.dtype))
         for ty in flatten_types(expr.ty)

@@ -1,8 +1,8 @@
-"""Integer operators that share their code: one PrimFunc for all of them.
+"""One PrimFunc for integer operators with equal code.
 
-Two operators may compute the same integers and differ in the scales that these stand for, or in the
-tables that they are passed: a softmax of another input, a TANH and a LOGISTIC. Accelerators are
-given one or the other, so `usmp.ops.emit` keeps them apart; the CPU needs their code once.
+Two operators may run the same integer code and differ in their scales or in the tables that they
+are passed, as TANH and LOGISTIC do. `usmp.ops.emit` keeps them apart, because accelerators need the
+difference; the CPU needs their code once.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from usmp.ops.records.attributes import OPERATOR_ATTR
 
 
 def merge_equal_operators(mod: IRModule) -> IRModule:
-    """Make one PrimFunc of those that are equal but for their records, and keep all records.
+    """Merge PrimFuncs that differ only in their records, and keep all records.
 
-    It has the name of the first of them. What it computes is then the attribute
-    `quantized_operators`, of one step.
+    The merged PrimFunc has the name of the first one, and all records as one step of the attribute
+    `quantized_operators`.
 
     Parameters
     ----------
     mod
-        whose integer operators are not fused yet.
+        a module whose integer operators are not fused yet.
     """
     groups = _equal_operators(mod)
     if not groups:
         return mod
     merged = {variable for group in groups for variable in group}
     kept = {variable: func for variable, func in mod.functions.items() if variable not in merged}
-    taken = {str(variable.name_hint) for variable in kept}
+    used_names = {str(variable.name_hint) for variable in kept}
     builder = relax.BlockBuilder(IRModule(kept, attrs=mod.attrs))
     replacements: dict[GlobalVar, GlobalVar] = {}
     for group in groups:
@@ -46,10 +46,10 @@ def merge_equal_operators(mod: IRModule) -> IRModule:
             if record is not None and record not in records:
                 records.append(record)
         name, first = str(group[0].name_hint), SHARED_CODE_ATTR.of(func)
-        if first is not None and first not in taken:
-            # The first one is gone: its name is free.
+        if first is not None and first not in used_names:
+            # The operator whose code is shared is gone, so its name is free.
             name = first
-        taken.add(name)
+        used_names.add(name)
         replacement = builder.add_func(with_operators(without_record(func), [records]), name)
         replacements.update(dict.fromkeys(group, replacement))
     result = builder.get()
@@ -63,14 +63,14 @@ def merge_equal_operators(mod: IRModule) -> IRModule:
 
 
 def _equal_operators(mod: IRModule) -> list[list[GlobalVar]]:
-    """Operators with records, in groups of equal ones; the one that was there first in front."""
+    """Return groups of operators with equal code, the oldest first."""
     by_hash: defaultdict[int, list[list[GlobalVar]]] = defaultdict(list)
     operators = [
         variable
         for variable, func in mod.functions.items()
         if isinstance(func, tirx.PrimFunc) and OPERATOR_ATTR.is_on(func)
     ]
-    # Those that share the code of another come after it, and so the names stay.
+    # Sort copies behind their original, so that the original's name is kept.
     operators.sort(key=lambda v: (SHARED_CODE_ATTR.is_on(mod[v]), len(v.name_hint), v.name_hint))
     for variable in operators:
         func = mod[variable]

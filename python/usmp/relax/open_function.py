@@ -1,4 +1,4 @@
-"""A Relax function that is being built, and closed whatever happens."""
+"""A context that closes a Relax function under construction even after an error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from tvm import relax
 
 @contextmanager
 def open_function(builder: relax.BlockBuilder, name: str) -> Iterator[None]:
-    """Build a function in here; what leaves it half-way leaves no open blocks: C++ reports them."""
+    """Build a function in this context. Close its blocks after an error, because C++ reports open
+    ones."""
     with builder.function(name):
         try:
             yield

@@ -1,4 +1,4 @@
-"""Another body for the Relax `main` of a module."""
+"""New bodies for the Relax `main`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from usmp.tir.nodes import nodes_of
 
 
 def with_main_body(mod: IRModule, body: relax.Expr) -> IRModule:
-    """A module whose `main` computes `body` from the same parameters.
+    """Return a module whose `main` computes `body` from the same parameters.
 
-    Calls in `body` that were made anew, and have no type yet, get one.
+    New calls in `body` without a type get one.
 
     Raises
     ------
@@ -30,8 +30,8 @@ def with_main_body(mod: IRModule, body: relax.Expr) -> IRModule:
 
 
 def without_callees(mod: IRModule, results: Collection[Var]) -> IRModule:
-    """The module without what only those operators of `main` call that have these results; what is
-    made anew in their places takes the names."""
+    """Return the module without callees that only the operators with these results use, so that
+    their replacements can take the names."""
     main = main_function(mod)
     bindings = [binding for block in main.body.blocks for binding in block.bindings]
     replaced = [binding.value for binding in bindings if binding.var in results]
@@ -44,14 +44,13 @@ def without_callees(mod: IRModule, results: Collection[Var]) -> IRModule:
 
 
 def rewrite_main(mod: IRModule, mutator: Callable[[IRModule], PyExprMutator]) -> IRModule:
-    """The module with what a mutator makes of `main`, without what that does not need, and without
-    variables that are bound to other ones."""
-    # A builder that adds no function gives the module that it got.
+    """Apply a mutator to `main`, then remove dead code and variables that only rename others."""
+    # A clone, because a builder that adds no function returns its input.
     rewriter = mutator(mod.clone())
     main = rewriter.visit_expr(mod["main"])
     rewritten, variable = rewriter.builder_.get(), mod.get_global_var("main")
     rewritten.update_func(variable, main)
-    # Other functions stay as they are.
+    # Other functions stay as they are, so only `main` is updated.
     rewritten.update_func(variable, relax.transform.CanonicalizeBindings()(rewritten)[variable])
     if mod.attrs:
         rewritten = rewritten.with_attrs(mod.attrs)

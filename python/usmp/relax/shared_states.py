@@ -1,4 +1,4 @@
-"""The states of several entries: which are one, which never change, which are set together."""
+"""States of several entries: share them, fold unchanged ones, initialize them together."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from usmp.support.unique_names import UniqueNames
 
 
 def share_states(modules: Mapping[str, IRModule]) -> dict[str, IRModule]:
-    """The same modules with what follows from the states of all of them together.
+    """Make states of equal names one state in all entries.
 
-    A state that none of them changes becomes a constant. Of states that do not all start as zeros
-    the first run sets the initial values, whichever entry that is: so each entry is given those of
-    all states that entries have in common with it, directly or through others.
+    A state that no entry changes becomes a constant. Nonzero initial values are set by the first
+    run, of whichever entry. So each entry gets the initial values of all states that it shares with
+    other entries, directly or through others.
 
     Parameters
     ----------
     modules
-        each entry's module, in which it is `main`.
+        entry -> its module, in which the entry is `main`.
 
     Raises
     ------
     ValueError
-        a state that is in one entry of another type, initial value or alignment than in another;
-        what `states_of` refuses.
+        two entries have a state of one name with different types, initial values or alignments; or
+        `states_of` raises.
     """
     types: dict[str, tuple[str, relax.TensorType]] = {}
     infos: dict[str, StateInfo] = {}
@@ -66,22 +66,21 @@ def share_states(modules: Mapping[str, IRModule]) -> dict[str, IRModule]:
 def check_initial_values(functions: Mapping[str, relax.Function], limits: Limits) -> None:
     """Check that the first runs of all entries set no more states than there may be operators.
 
-    Each of them sets all that entries have in common with it, so few bytes of a file can ask for
-    much code.
+    Each entry initializes all states that it shares, so a small file can ask for much code.
 
     Parameters
     ----------
     functions
-        the entries.
+        entry -> its function.
     limits
-        what the model may ask for.
+        limits of the model.
 
     Raises
     ------
     LimitError
-        there are more.
+        there are more initial values than operators allowed.
     ValueError
-        what `states_of` refuses.
+        `states_of` raises.
     """
     known = {e: [s for s in states_of(f) if not s.is_input] for e, f in functions.items()}
     states = {str(state.name): state for own in known.values() for state in own}
@@ -103,22 +102,22 @@ def _check_same(
     first_entry: str,
     first_type: relax.TensorType,
 ) -> None:
-    what = f'state "{state.name}"'
+    title = f'state "{state.name}"'
     described, before = _described(ty), _described(first_type)
     if described != before:
         raise ValueError(
-            f'{what} is {before} in entry "{first_entry}", but {described} in entry "{entry}"; '
+            f'{title} is {before} in entry "{first_entry}", but {described} in entry "{entry}"; '
             "give states that are not the same different names"
         )
     if state.alignment != first.alignment:
         raise ValueError(
-            f'{what} is aligned to {first.alignment} in entry "{first_entry}", but to '
+            f'{title} is aligned to {first.alignment} in entry "{first_entry}", but to '
             f'{state.alignment} in entry "{entry}"; it has one address'
         )
     values = initial_array(first, first_type), initial_array(state, ty)
     if values[0].tobytes() != values[1].tobytes():
         raise ValueError(
-            f'{what} has one initial value in entry "{first_entry}", and another in entry '
+            f'{title} has one initial value in entry "{first_entry}", and another in entry '
             f'"{entry}"; it can have one'
         )
 
@@ -128,7 +127,7 @@ def _described(ty: relax.TensorType) -> str:
 
 
 def _is_kept(main: relax.Function, state: StateInfo) -> bool:
-    """Whether the state after the run is known to be the one before it."""
+    """Return whether a run is known to leave the state as it was."""
     if state.output == -1:
         return True
     values = relax.analysis.get_var2val(main)
@@ -146,10 +145,10 @@ def _is_kept(main: relax.Function, state: StateInfo) -> bool:
                 return expr
 
     def leaves(expr: relax.Expr) -> list[relax.Expr]:
-        found = resolved(expr)
-        if isinstance(found, relax.Tuple):
-            return [leaf for element in found.fields for leaf in leaves(element)]
-        return [found]
+        resolved_expr = resolved(expr)
+        if isinstance(resolved_expr, relax.Tuple):
+            return [leaf for element in resolved_expr.fields for leaf in leaves(element)]
+        return [resolved_expr]
 
     results = leaves(main.body.body)
     (param,) = (param for param in main.params if str(param.name) == str(state.name))
@@ -157,14 +156,14 @@ def _is_kept(main: relax.Function, state: StateInfo) -> bool:
 
 
 def _with_constants(mod: IRModule, constant: list[StateInfo]) -> IRModule:
-    """`main` with the initial values of these states as constants; their results are left out."""
+    """Return the module with these states bound to their initial values, without their results."""
     if not constant:
         return mod
     main = main_function(mod)
     types = {str(param.name): param.ty for param in main.params}
     values = {str(s.name): initial_array(s, types[str(s.name)]) for s in constant}
     dropped = {int(state.output) for state in constant}
-    left = [
+    remaining = [
         s.with_output(
             s.output if s.output < 0 else s.output - sum(0 <= d < s.output for d in dropped)
         )
@@ -172,7 +171,7 @@ def _with_constants(mod: IRModule, constant: list[StateInfo]) -> IRModule:
         if str(s.name) not in values
     ]
     changed = mod.clone()
-    func = STATES_ATTR.put(_without_results(main, dropped), left)
+    func = STATES_ATTR.put(_without_results(main, dropped), remaining)
     changed.update_func(changed.get_global_var("main"), func)
     changed = relax.transform.Normalize()(changed)
     return relax.transform.BindParams(
@@ -181,7 +180,7 @@ def _with_constants(mod: IRModule, constant: list[StateInfo]) -> IRModule:
 
 
 def _without_results(main: relax.Function, dropped: set[int]) -> relax.Function:
-    """`main` without the results at these positions, tuples flattened."""
+    """Return `main` without the results at these positions of its flattened result."""
     leaves: list[tuple[relax.Expr, tvm.ir.Type]] = []
 
     def flatten(expr: relax.Expr, ty: tvm.ir.Type) -> None:
@@ -208,7 +207,7 @@ def _without_results(main: relax.Function, dropped: set[int]) -> relax.Function:
 
 
 def _in_full(state: StateInfo, ty: relax.TensorType) -> StateInfo:
-    """The state for entries that only set it: operators of another entry are none of theirs."""
+    """Return the state with its full initial value, for entries that only initialize it."""
     value = tvm.runtime.tensor(initial_array(state, ty))
     return StateInfo(state.name, -1, value, state.alignment)
 
@@ -216,7 +215,7 @@ def _in_full(state: StateInfo, ty: relax.TensorType) -> StateInfo:
 def _set_together(
     modules: dict[str, IRModule], names: Mapping[str, list[str]], states: Mapping[str, StateInfo]
 ) -> None:
-    """Give each entry the initial values that it sets for others, and a flag to each group."""
+    """Give each entry the initial values of shared states that it does not have, and a flag."""
     groups = _groups(names, states)
     flags = UniqueNames(states)
     for group, members in groups:
@@ -236,9 +235,8 @@ def _set_together(
 def _groups(
     names: Mapping[str, list[str]], states: Mapping[str, StateInfo]
 ) -> list[tuple[set[str], list[str]]]:
-    """The states that entries have in common, directly or through others, each set with those of
-    it that do not start as zeros, in the order in which entries name them; only where there are
-    some."""
+    """Group states that entries share, directly or through others. Return each group that has
+    nonzero initial values, with the names of these states in order."""
     groups: list[set[str]] = []
     for own in names.values():
         mine = {name for name in own if name in states}

@@ -1,6 +1,6 @@
-"""The smallest sizes with which every tensor of a function has elements.
+"""Lower bounds of sizes, with which every tensor of a function has elements.
 
-A convolution without padding gives nothing of fewer steps than it has taps.
+For example, a convolution without padding has no output for an input shorter than its kernel.
 """
 
 from __future__ import annotations
@@ -30,13 +30,12 @@ Bounds = list[tuple[Var, SymbolicSize]]
 
 
 def with_smallest_sizes(main: relax.Function) -> relax.Function:
-    """The function, whose sizes are at least so large that every tensor has elements.
+    """Raise the lower bounds of sizes until every tensor of a function has elements.
 
     Raises
     ------
     UnsupportedModelError
-        a tensor has none even where the sizes are largest, or whether it has some depends on
-        several sizes.
+        a tensor has no elements even for the largest sizes, or this depends on several sizes.
     """
     bounds = list(zip(shape_variables(main), symbolic_sizes_of(main), strict=True))
 
@@ -57,7 +56,7 @@ def with_smallest_sizes(main: relax.Function) -> relax.Function:
 
 
 def _raised(bounds: Bounds, extent: Expr, shape: Sequence[Expr]) -> Bounds:
-    """The bounds with which an extent is at least 1."""
+    """Return bounds with which an extent is at least 1."""
     if _is_positive(bounds, extent):
         return bounds
     used = [

@@ -1,4 +1,4 @@
-"""What a model keeps between runs, as the attribute `states` of the Relax `main` has it."""
+"""The states that a model keeps between runs: attribute `states` of the Relax `main`."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from usmp.support.alignment import is_alignment
 
 
 def states_of(main: relax.Function, entry: str = ONLY_ENTRY) -> list[StateInfo]:
-    """The states of the Relax `main`, by its attribute `states`.
+    """Return the states of the Relax `main`, after checks.
 
     Parameters
     ----------
     entry
-        what messages call the function, which is `main` only while its entry is by itself.
+        name in messages, because an entry is called `main` while it is a module by itself.
 
     Raises
     ------
     ValueError
-        a state that is no parameter of `main`, or whose value after the run is no result of it
-        or has another type; an alignment that is no power of two.
+        a state is no parameter of `main`, its value after the run is no result of `main` or has
+        another type, or its alignment is no power of two.
     """
     states = STATES_ATTR.of(main) or ()
     if not isinstance(states, Sequence) or not all(isinstance(s, StateInfo) for s in states):
@@ -78,7 +78,7 @@ def updated_inputs(main: relax.Function) -> set[str]:
 
 
 def initial_array(state: StateInfo, ty: relax.TensorType) -> np.ndarray:
-    """The value of a state of this type before the first run, in full."""
+    """Return the value of a state before the first run, broadcast to the shape of `ty`."""
     value = state.initial_value.numpy()
     return np.ascontiguousarray(np.broadcast_to(value, [int(extent) for extent in ty.shape]))
 
@@ -90,16 +90,16 @@ def _check_initial_value(state: StateInfo, shape: list[int], dtype: str) -> None
             f"{state.alignment}"
         )
     initial = state.initial_value
-    given = [int(extent) for extent in initial.shape]
-    if str(initial.dtype) != dtype or given not in ([], shape):
+    actual = [int(extent) for extent in initial.shape]
+    if str(initial.dtype) != dtype or actual not in ([], shape):
         raise ValueError(
             f'state "{state.name}" is {dtype}{shape}, but its initial value is '
-            f"{initial.dtype}{given}"
+            f"{initial.dtype}{actual}"
         )
 
 
 def _is_of_type(after: tvm.ir.Type, before: relax.TensorType) -> bool:
-    """Whether two tensors have the same element type and the same extents."""
+    """Return whether two tensors have equal element types and extents."""
     if not isinstance(after, relax.TensorType) or str(after.dtype) != str(before.dtype):
         return False
     return after.shape is not None and tvm_ffi.structural_equal(after.shape, before.shape)

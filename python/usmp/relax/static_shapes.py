@@ -1,4 +1,4 @@
-"""The shapes of tensors in Relax, and the function that has them."""
+"""Static shapes of Relax tensors, and the Relax `main`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGEST_TENSOR_BYTES = 2**31 - 1
 
 
 def main_function(mod: IRModule) -> relax.Function:
-    """The Relax `main` of the module.
+    """Return the Relax `main` of the module.
 
     Raises
     ------
@@ -29,20 +29,20 @@ def main_function(mod: IRModule) -> relax.Function:
 
 
 def has_static_shape(ty: relax.TensorType) -> bool:
-    """Whether all extents are constants."""
+    """Return whether all extents are constants."""
     return static_shape(ty) is not None
 
 
 def flatten_types(ty: tvm.ir.Type) -> list[tvm.ir.Type]:
-    """The types of a tuple, and of tuples in it, one after the other."""
+    """Return the leaf types of a nested tuple type, in order."""
     if isinstance(ty, tvm.ir.TupleType):
         return [leaf for element in ty.fields for leaf in flatten_types(element)]
     return [ty]
 
 
 def size_bytes(ty: tvm.ir.Type) -> int:
-    """Bytes of all tensors in a type, of static shapes; 0 of what holds none."""
-    tensors = [each for each in flatten_types(ty) if isinstance(each, relax.TensorType)]
+    """Return the bytes of all tensors in a type, whose shapes are static; 0 if there are none."""
+    leaves = [leaf for leaf in flatten_types(ty) if isinstance(leaf, relax.TensorType)]
     return sum(
-        prod(map(int, each.shape)) * int(tvm.DataType(str(each.dtype)).itemsize) for each in tensors
+        prod(map(int, leaf.shape)) * int(tvm.DataType(str(leaf.dtype)).itemsize) for leaf in leaves
     )

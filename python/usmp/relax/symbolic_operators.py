@@ -1,9 +1,9 @@
-"""Which Relax operators compute with sizes that only the run knows, and what must hold for them.
+"""Relax operators that support symbolic sizes, and the conditions on their shapes.
 
-TVM takes extents for equal if it cannot show that they differ, so that a product would read beyond
-its factors. Here an operator is refused unless what it needs holds for all sizes between their
-bounds; one that is not listed is refused as well. The results of those that are listed were
-compared with PyTorch's or onnxruntime's.
+TVM assumes that extents are equal unless it can prove that they differ, so a matmul could read out
+of bounds. Here an operator is refused unless its conditions hold for all sizes within their bounds.
+Operators that are not listed are refused, because only the listed ones were compared with PyTorch
+or onnxruntime.
 """
 
 from __future__ import annotations
@@ -33,38 +33,38 @@ from usmp.tir.nodes import nodes_of
 
 
 class _Refused(Exception):
-    """Something does not hold for all sizes; the message says what."""
+    """A condition does not hold for all sizes; the message says which."""
 
 
 @dataclass(frozen=True)
 class _Operator:
-    """A call of an operator that has to do with sizes.
+    """A call whose operands or result have symbolic shapes.
 
     Parameters
     ----------
     call
-        whose arguments are variables and constants.
+        a call of variables and constants.
     analyzer
-        knows the bounds of the sizes.
+        analyzer that knows the bounds of the sizes.
     """
 
     call: Call
     analyzer: Analyzer
 
     def shape(self, index: int) -> list[Expr]:
-        """Of a tensor among the arguments."""
+        """Return the shape of an argument."""
         return _extents(self.call.args[index].ty)
 
     def shapes(self) -> list[list[Expr]]:
-        """Of the tensors in the tuple that is the first argument."""
+        """Return the shapes of the tensors in the first argument, a tuple."""
         return [_extents(ty) for ty in flatten_types(self.call.args[0].ty)]
 
     def axes(self, name: str, rank: int) -> list[int]:
-        """An attribute of axes, counted from the first; all if there are none."""
-        given = getattr(self.call.attrs, name)
-        if given is None:
+        """Return an axes attribute as nonnegative axes; all axes if it is None."""
+        attribute = getattr(self.call.attrs, name)
+        if attribute is None:
             return list(range(rank))
-        listed = [given] if isinstance(given, int | IntImm) else list(given)
+        listed = [attribute] if isinstance(attribute, int | IntImm) else list(attribute)
         return [int(axis) % rank for axis in listed]
 
     def check_equal(self, a: Expr, b: Expr) -> None:
@@ -75,11 +75,11 @@ class _Operator:
                 "sizes; make the sizes that are always equal one, or fix them"
             )
 
-    def check_fixed(self, extent: Expr, what: str) -> None:
+    def check_fixed(self, extent: Expr, title: str) -> None:
         """Check that an extent is a number."""
         if not isinstance(extent, IntImm):
             raise _Refused(
-                f"{what} must be fixed, and is {shown_extent(extent)}; give the model a fixed size"
+                f"{title} must be fixed, and is {shown_extent(extent)}; give the model a fixed size"
             )
 
     def check_at_most(self, a: Any, b: Any) -> None:
@@ -89,17 +89,18 @@ class _Operator:
 
 
 Rule: TypeAlias = Callable[[_Operator], None]
-"""Raises `_Refused` if something that the operator needs does not hold for all sizes."""
+"""A check that raises `_Refused` if a condition of an operator does not hold for all sizes."""
 
 
 def with_possible_sizes(main: relax.Function) -> relax.Function:
-    """The function, whose sizes are bounded from below so that every tensor has elements.
+    """Check a function with symbolic sizes, and raise their lower bounds so that tensors have
+    elements.
 
     Raises
     ------
     UnsupportedModelError
-        an operator is not known to compute the same for all sizes between the bounds; or a tensor
-        has no elements, or more bytes than C can index, where the sizes are largest.
+        an operator does not support all sizes within the bounds; or, for the largest sizes, a
+        tensor has no elements or more bytes than C can index.
     """
     check_symbolic_operators(main)
     check_largest_tensors(main)
@@ -107,12 +108,12 @@ def with_possible_sizes(main: relax.Function) -> relax.Function:
 
 
 def check_symbolic_operators(main: relax.Function) -> None:
-    """Check that the operators of a function compute the same for all sizes between their bounds.
+    """Check that the operators of a function support all sizes within their bounds.
 
     Raises
     ------
     UnsupportedModelError
-        one is not known to; the message names it.
+        an operator does not; the message names it.
     """
     analyzer, variables = analyzer_of(main), shape_variables(main)
 
@@ -134,7 +135,7 @@ def check_symbolic_operators(main: relax.Function) -> None:
         except _Refused as refusal:
             name = getattr(getattr(value, "op", None), "name", "") or type(value).__name__
             shapes = " and ".join(
-                shown_shape(_extents(ty)) for each in read for ty in _tensors(each.ty)
+                shown_shape(_extents(ty)) for argument in read for ty in _tensors(argument.ty)
             )
             raise UnsupportedModelError(
                 f"operator {name.removeprefix('relax.')} of {shapes or 'no tensor'} is not "
@@ -147,9 +148,9 @@ def check_symbolic_operators(main: relax.Function) -> None:
 def _check_known(ty: Type, variables: Sequence[Var]) -> None:
     for tensor in _tensors(ty):
         known = isinstance(tensor.shape, relax.ShapeExpr) and all(
-            any(each.same_as(variable) for variable in variables)
+            any(size.same_as(variable) for variable in variables)
             for extent in tensor.shape
-            for each in nodes_of(extent, Var)
+            for size in nodes_of(extent, Var)
         )
         if not known:
             raise _Refused(
@@ -183,8 +184,8 @@ def _extents(ty: Type) -> list[Expr]:
     return list(shape)
 
 
-def _any(_: _Operator) -> None:
-    """Whatever the shapes are: one that Relax cannot infer is refused by itself."""
+def _accept(_: _Operator) -> None:
+    """Accept any shapes: Relax itself refuses shapes that it cannot infer."""
 
 
 def _matmul(operator: _Operator) -> None:
@@ -202,7 +203,7 @@ def _stack(operator: _Operator) -> None:
 
 
 def _check_equal_but_along(operator: _Operator, axis: int | None) -> None:
-    """Check that the tensors of a tuple have one shape, but for one axis."""
+    """Check that the tensors of a tuple have equal shapes except along one axis."""
     first, *others = operator.shapes()
     for shape in others:
         for number, (a, b) in enumerate(zip(first, shape, strict=True)):
@@ -228,7 +229,8 @@ def _broadcast_to(operator: _Operator) -> None:
 
 
 def _squeeze(operator: _Operator) -> None:
-    """An axis that goes has one element for all sizes, and without axes no other one has."""
+    """Check that removed axes have extent 1 for all sizes; without axes, all extents must be
+    fixed."""
     shape = operator.shape(0)
     if operator.call.attrs.axis is None:
         for extent in shape:
@@ -239,10 +241,10 @@ def _squeeze(operator: _Operator) -> None:
 
 def _strided_slice(operator: _Operator) -> None:
     shape = operator.shape(0)
-    axes, begins, ends, *_ = ([*each.fields] for each in operator.call.args[1:])
+    axes, begins, ends, *_ = ([*argument.fields] for argument in operator.call.args[1:])
     for axis, begin, end in zip(axes, begins, ends, strict=True):
         extent = shape[int(axis) % len(shape)]
-        if all(isinstance(each, IntImm) for each in (extent, begin, end)):
+        if all(isinstance(value, IntImm) for value in (extent, begin, end)):
             continue
         if not operator.call.attrs.assume_inbound:
             raise _Refused(
@@ -282,27 +284,27 @@ def _layer_norm(operator: _Operator) -> None:
 
 
 def _by_channel(operator: _Operator) -> None:
-    """Normalization with parameters for each channel."""
+    """Check a normalization with parameters for each channel."""
     attrs = operator.call.attrs
     shape = operator.shape(0)
     axis = int(attrs.axis if hasattr(attrs, "axis") else attrs.channel_axis)
     operator.check_fixed(shape[axis % len(shape)], "the number of channels")
 
 
-_OF_ELEMENTS = """
+_ELEMENTWISE = """
 abs acos acosh add asin asinh astype atan atan2 atanh ceil clip cos cosh divide equal erf exp floor
 floor_divide floor_mod greater greater_equal isinf isnan less less_equal log logical_and logical_not
 logical_or logical_xor maximum minimum mod multiply negative nn.gelu nn.gelu_tanh nn.leakyrelu
 nn.relu not_equal power round rsqrt sigmoid sign sin sinh sqrt subtract tan tanh trunc where
 """.split()
 
-_OF_SHAPES = """
+_OTHERS = """
 arange call_tir expand_dims full max mean min nn.log_softmax nn.pad nn.softmax permute_dims prod sum
 tile
 """.split()
 
 RULES: dict[str, Rule] = {
-    **dict.fromkeys([*_OF_ELEMENTS, *_OF_SHAPES], _any),
+    **dict.fromkeys([*_ELEMENTWISE, *_OTHERS], _accept),
     "broadcast_to": _broadcast_to,
     "concat": _concat,
     "matmul": _matmul,
@@ -321,4 +323,4 @@ RULES: dict[str, Rule] = {
     "strided_slice": _strided_slice,
     "take": _along_fixed_axis,
 }
-"""By the names of the operators."""
+"""Operator name -> its rule."""

@@ -1,6 +1,6 @@
-"""Sizes that only the run knows: the shape variables of a Relax module, and their bounds.
+"""Symbolic sizes: the shape variables of a Relax module, and their bounds.
 
-The bounds are attributes of the functions, under the names that TVM has for them.
+The bounds are attributes of functions, with TVM's names.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from usmp.tir.nodes import nodes_of
 
 
 def symbolic_sizes_of(main: relax.Function) -> list[SymbolicSize]:
-    """The shape variables of a function, in the order in which its parameters name them first.
+    """Return the sizes of a function with their bounds, in the order of first use by parameters.
 
     Raises
     ------
     ValueError
-        two variables have one name, or the attributes say what no bound can be.
+        two variables have one name, or an attribute has an impossible bound.
     """
     variables = shape_variables(main)
     bounds = [a.of(main) or {} for a in (UPPER_BOUNDS_ATTR, LOWER_BOUNDS_ATTR)]
     sizes = []
     for name in map(str, (variable.name for variable in variables)):
-        upper, lower = (None if name not in each else int(each[name]) for each in bounds)
+        upper, lower = (None if name not in by_name else int(by_name[name]) for by_name in bounds)
         lower = 1 if lower is None else max(lower, 1)
         if upper is not None and not lower <= upper <= LARGEST_SIZE:
             raise ValueError(
@@ -52,7 +52,7 @@ def symbolic_sizes_of(main: relax.Function) -> list[SymbolicSize]:
 
 
 def size_variables(main: relax.Function) -> dict[Var, SymbolicSize]:
-    """The shape variables of a function, each with its bounds, in the same order.
+    """Return the shape variables of a function with their bounds, in order of first use.
 
     Raises
     ------
@@ -63,23 +63,23 @@ def size_variables(main: relax.Function) -> dict[Var, SymbolicSize]:
 
 
 def with_max_sizes(mod: IRModule, max_sizes: Mapping[str, int | None]) -> IRModule:
-    """The module, of which the given sizes are at most what is given.
+    """Return the module with upper bounds for some sizes.
 
     Parameters
     ----------
     mod
-        a Relax `main`, or several entries; a size has this bound in each that has a shape variable
-        of its name.
+        a module with a Relax `main` or several entries; the bound holds in every entry with a shape
+        variable of this name.
     max_sizes
-        the largest values, by the names of the shape variables; None leaves a size without one.
+        name of a shape variable -> its largest value; None leaves the size unbounded.
 
     Raises
     ------
     ValueError
-        a name that is no size of the module; a value that is no integer from 1 up, is less
-        than the size is at least, or more than it is at most already.
+        a name is no size of the module, or a value is no positive integer, below the lower bound,
+        or above the upper bound that the module already has.
     UnsupportedModelError
-        with the largest sizes a tensor takes more than 2^31 - 1 bytes, which C cannot index.
+        with the largest sizes, a tensor takes more than 2^31 - 1 bytes, which C cannot index.
     """
     checked = check_max_sizes(max_sizes)
     check_names(checked, size_names(mod))
@@ -93,18 +93,18 @@ def with_max_sizes(mod: IRModule, max_sizes: Mapping[str, int | None]) -> IRModu
 
 
 def size_names(mod: IRModule) -> list[str]:
-    """The names of the shape variables of all entries."""
+    """Return the names of the shape variables of all entries."""
     functions = _entry_functions(mod).values()
     return list(dict.fromkeys(str(s.name) for f in functions for s in symbolic_sizes_of(f)))
 
 
 def check_max_sizes(max_sizes: Mapping[str, int | None]) -> dict[str, int | None]:
-    """The largest values, if each is an integer from 1 up that an `int32_t` holds, or None.
+    """Check that each largest value is None or a positive integer that an `int32_t` holds.
 
     Raises
     ------
     ValueError
-        one is not.
+        a value is neither.
     """
     for name, value in max_sizes.items():
         if value is None:
@@ -128,17 +128,17 @@ def check_names(
     what: str = "size",
     if_none: str = "all its shapes are fixed",
 ) -> None:
-    """Check that all names are those of sizes, or of `what` else.
+    """Check that all names are known names of sizes (or of `what`).
 
     Raises
     ------
     ValueError
-        one is not; the message lists those that there are.
+        a name is unknown; the message lists the known ones.
     """
     for name in names:
         if name in known:
             continue
-        listed = ", ".join(f'"{shown(each)}"' for each in dict.fromkeys(known))
+        listed = ", ".join(f'"{shown(known_name)}"' for known_name in dict.fromkeys(known))
         close = get_close_matches(str(name), list(known), n=1)
         meant = f'; did you mean "{shown(close[0])}"?' if close else ""
         has = f"its {what}s are {listed}" if known else if_none
@@ -146,12 +146,12 @@ def check_names(
 
 
 def narrowed(size: SymbolicSize, max_sizes: Mapping[str, int | None]) -> SymbolicSize:
-    """The size with the largest value that is given for it, if one is.
+    """Return the size with its upper bound from `max_sizes`, if it has one there.
 
     Raises
     ------
     ValueError
-        it is less than the size is at least, or more than it is at most.
+        the value is below the lower bound or above the present upper bound.
     """
     name, lower, upper = str(size.name), int(size.lower_bound), size.upper_bound
     if name not in max_sizes:
@@ -163,16 +163,16 @@ def narrowed(size: SymbolicSize, max_sizes: Mapping[str, int | None]) -> Symboli
             f"{value}"
         )
     if upper is not None and (value is None or value > upper):
-        given = "any number" if value is None else str(value)
+        number = "any number" if value is None else str(value)
         raise ValueError(
             f'size "{shown(name)}" is at most {upper} in the model, which holds for no larger one; '
-            f"it cannot be {given}: give {upper} or less, or export the model anew"
+            f"it cannot be {number}: give {upper} or less, or export the model anew"
         )
     return SymbolicSize(name, lower, value)
 
 
 def with_bounds(function: relax.Function, sizes: Sequence[SymbolicSize]) -> relax.Function:
-    """The function with the bounds of its shape variables as attributes."""
+    """Return the function with the bounds of its shape variables as attributes."""
     upper = {str(s.name): int(s.upper_bound) for s in sizes if s.upper_bound is not None}
     lower = {str(s.name): int(s.lower_bound) for s in sizes if s.lower_bound > 1}
     for attribute, bounds in ((UPPER_BOUNDS_ATTR, upper), (LOWER_BOUNDS_ATTR, lower)):
@@ -181,14 +181,14 @@ def with_bounds(function: relax.Function, sizes: Sequence[SymbolicSize]) -> rela
 
 
 def analyzer_of(main: relax.Function) -> Analyzer:
-    """Arithmetic on the shapes of a function, which knows between what its sizes are."""
+    """Return an analyzer for the shapes of a function that knows the bounds of its sizes."""
     return bounded_analyzer(
         [(v, size) for v, size in zip(shape_variables(main), symbolic_sizes_of(main), strict=True)]
     )
 
 
 def bounded_analyzer(sizes: Sequence[tuple[Var, SymbolicSize]]) -> Analyzer:
-    """Arithmetic on sizes that are between their bounds."""
+    """Return an analyzer that knows the bounds of these sizes."""
     analyzer = Analyzer()
     for variable, size in sizes:
         largest = LARGEST_SIZE if size.upper_bound is None else int(size.upper_bound)
@@ -198,12 +198,12 @@ def bounded_analyzer(sizes: Sequence[tuple[Var, SymbolicSize]]) -> Analyzer:
 
 
 class LargestSizes:
-    """Shapes where the sizes of a function are largest.
+    """Upper bounds of shapes, from the upper bounds of a function's sizes.
 
     Parameters
     ----------
     main
-        whose attributes have the bounds.
+        a function whose attributes have the bounds.
     """
 
     def __init__(self, main: relax.Function) -> None:
@@ -212,27 +212,27 @@ class LargestSizes:
         self._analyzer = analyzer_of(main)
 
     def shape(self, shape: Sequence[Expr]) -> list[int] | None:
-        """The largest extents, or more; None if one grows without a bound."""
+        """Return upper bounds of the extents, or None if one is unbounded."""
         for variable in (v for extent in shape for v in nodes_of(extent, Var)):
-            if any(variable.same_as(each) for each in self._unbounded):
+            if any(variable.same_as(size) for size in self._unbounded):
                 return None
         return [int(self._analyzer.const_int_bound(extent).max_value) for extent in shape]
 
     def tensors(self, var: Var) -> list[tuple[list[int], str]]:
-        """The largest shape and the element type of each tensor of symbolic shape that a variable
-        stands for, but for those that grow without a bound."""
+        """Return upper bound of the shape, and element type, of each tensor of symbolic shape in a
+        variable; skip unbounded ones."""
         shapes = [(symbolic_shape(ty), ty) for ty in flatten_types(var.ty)]
         largest = [(self.shape(shape), ty) for shape, ty in shapes if shape is not None]
         return [(shape, str(ty.dtype)) for shape, ty in largest if shape is not None]
 
 
 def check_largest_tensors(main: relax.Function) -> None:
-    """Check that C can index each tensor of symbolic shape where the sizes are largest.
+    """Check that C can index each tensor of symbolic shape when the sizes are largest.
 
     Raises
     ------
     UnsupportedModelError
-        one takes more than 2^31 - 1 bytes; the message names it.
+        a tensor takes more than 2^31 - 1 bytes; the message names it.
     """
     sizes = LargestSizes(main)
     bounded = [s for s in symbolic_sizes_of(main) if s.upper_bound is not None]
@@ -257,7 +257,7 @@ def check_largest_tensors(main: relax.Function) -> None:
 
 
 def symbolic_shape(ty: Type) -> list[Expr] | None:
-    """The extents of a tensor of which one or more depend on a size; None of other types."""
+    """Return the extents of a tensor of symbolic shape; None for all other types."""
     shape = getattr(ty, "shape", None)
     if not isinstance(ty, relax.TensorType) or not isinstance(shape, relax.ShapeExpr):
         return None
@@ -265,36 +265,36 @@ def symbolic_shape(ty: Type) -> list[Expr] | None:
 
 
 def shown_shape(shape: Sequence[object]) -> str:
-    """A shape in an error, as "[1, seq, 32]"."""
+    """Return a shape for messages, as "[1, seq, 32]"."""
     return f"[{', '.join(map(shown_extent, shape))}]"
 
 
 def shown_extent(extent: object) -> str:
-    """An extent in an error, as "seq // 2"; TVM prints the type at each number."""
+    """Return an extent for messages, as "seq // 2", without the types that TVM prints."""
     return shown(re.sub(r"T\.int64\((-?\d+)\)", r"\1", str(getattr(extent, "value", extent))))
 
 
 def shape_variables(main: relax.Function) -> list[Var]:
-    """In the order in which the shapes of the parameters name them first."""
-    found: list[Var] = []
+    """Return the shape variables of a function, in the order of first use by parameters."""
+    variables: list[Var] = []
     for param in main.params:
         for ty in flatten_types(param.ty):
             for extent in symbolic_shape(ty) or ():
                 for variable in nodes_of(extent, Var):
-                    if not any(variable.same_as(known) for known in found):
-                        found.append(variable)
-    names = [str(variable.name) for variable in found]
+                    if not any(variable.same_as(known) for known in variables):
+                        variables.append(variable)
+    names = [str(variable.name) for variable in variables]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(
                 f'the function has two shape variables of the name "{shown(name)}"; rename one, or '
                 "use one for both"
             )
-    return found
+    return variables
 
 
 def _entry_functions(mod: IRModule) -> dict[str, relax.Function]:
-    """A module without any entry has none."""
+    """Return the functions of the entries; none for a module without entries."""
     functions = {
         str(variable.name_hint): func
         for variable, func in mod.functions.items()
