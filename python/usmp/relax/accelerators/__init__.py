@@ -1,8 +1,7 @@
-"""Operators that accelerators compute: chosen by patterns, written by the user in C.
+"""Operators for accelerators: matched by patterns, implemented by the user in C.
 
-TVM calls it BYOC, bring your own codegen. `quantized_operator` and `state_kernel` are for users;
-the passes over Relax are `PartitionForAccelerators` and `LowerAcceleratorFunctions` in
-`usmp.relax.transform`.
+TVM calls this BYOC, bring your own codegen. `quantized_operator` and `state_kernel` are for users.
+The passes are `PartitionForAccelerators` and `LowerAcceleratorFunctions` in `usmp.relax.transform`.
 """
 
 from __future__ import annotations

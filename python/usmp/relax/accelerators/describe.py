@@ -1,4 +1,4 @@
-"""What a Relax function for an accelerator computes: tensors, constants, operators in order."""
+"""Descriptions of Relax functions for accelerators: tensors, constants, operators in order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from usmp.support.errors import UnsupportedModelError
 from usmp.support.unique_names import UniqueNames
 
 Value: TypeAlias = "str | relax.Function | tuple[Value, ...]"
-"""What a Relax variable stands for: a tensor's name, a function, a tuple of such."""
+"""The value of a Relax variable: a tensor's name, a function, or a tuple of values."""
 
 
 @dataclass
@@ -31,13 +31,13 @@ class Partition:
     Parameters
     ----------
     constants
-        name -> value, in the order in which they are used first.
+        name -> value, in order of first use.
     composites
-        names of the patterns that its operators come from.
+        names of the patterns that matched its operators.
     other_operators
-        how many operators come from no pattern.
+        number of operators that no pattern matched.
     workspace_bytes
-        scratch memory that it asks for.
+        bytes of scratch memory that the patterns ask for.
     """
 
     inputs: list[AcceleratorParameter] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Partition:
 
     @property
     def parameters(self) -> list[AcceleratorParameter]:
-        """Pointers to pass, in the order of C."""
+        """The pointer parameters of the C function, in order."""
         constants = [
             AcceleratorParameter(name, "constant", list(value.shape), str(value.dtype))
             for name, value in self.constants.items()
@@ -62,12 +62,12 @@ class Partition:
 
 
 def describe_partition(function: relax.Function, mod: IRModule) -> Partition:
-    """Read a function with the attribute `Codegen`.
+    """Describe a function with the attribute `Codegen`.
 
     Raises
     ------
     UnsupportedModelError
-        it gives one of its inputs, or a constant, or a tensor twice.
+        the function returns an input, a constant, or a tensor twice.
     """
     return _Reader(mod).read(function)
 
@@ -107,7 +107,7 @@ class _Reader:
         return str(next(names))
 
     def _function(self, function: relax.Function) -> Value:
-        """The operators of a function whose parameters have values; what it returns."""
+        """Add the operators of a function whose parameters have values, and return its result."""
         attrs = function.attrs or {}
         if "Composite" in attrs:
             self.partition.composites.append(str(attrs["Composite"]))
@@ -150,7 +150,7 @@ class _Reader:
         return self._emit(call.op.name.removeprefix("relax."), arguments, call, attributes_of(call))
 
     def _callee(self, call: Call) -> relax.Function | None:
-        """The Relax function that is called, if it is one."""
+        """Return the called Relax function, or None."""
         if isinstance(call.op, GlobalVar):
             function = self.mod[call.op]
         else:
@@ -158,11 +158,11 @@ class _Reader:
         return function if isinstance(function, relax.Function) else None
 
     def _operator_prim_func(self, call: Call) -> Value:
-        """A quantized operator; its constants in the form in which TFLite defines the operator."""
+        """Add a quantized operator, with constants as TFLite defines the operator."""
         record = record_of(call, self.mod)
-        given = call.args[1].fields
-        tensors = [self._value(e) for e in given if not isinstance(e, GenericConst)]
-        constants = [e.value.numpy() for e in given if isinstance(e, GenericConst)]
+        operands = call.args[1].fields
+        tensors = [self._value(e) for e in operands if not isinstance(e, GenericConst)]
+        constants = [e.value.numpy() for e in operands if isinstance(e, GenericConst)]
         arguments = [name for tensor in tensors for name in _flatten(tensor)]
         is_weighted = isinstance(record, WeightedOp) and len(constants) == len(CONSTANTS)
         names = CONSTANTS if is_weighted else ("constant",) * len(constants)
@@ -197,9 +197,9 @@ class _Reader:
         return self._named(call.ty, iter(results))
 
     def _rename(self, results: list[str], outputs: list[str]) -> None:
-        """Call what the function returns by the names of its outputs."""
-        made = {name for operator in self.partition.operators for name in operator.results}
-        if len(set(results)) < len(results) or not made.issuperset(results):
+        """Rename the results that the function returns to the names of its outputs."""
+        computed = {name for operator in self.partition.operators for name in operator.results}
+        if len(set(results)) < len(results) or not computed.issuperset(results):
             raise UnsupportedModelError(
                 "a function for an accelerator returns an input, a constant, or a tensor twice: "
                 f"{', '.join(results)}; leave what only passes a tensor on to the CPU"
@@ -218,14 +218,14 @@ class _Reader:
 
 
 def attributes_of(call: Call) -> dict[str, Any]:
-    """The attributes of a Relax operator, as JSON has them, without those that are not set."""
+    """Return the attributes of a Relax operator that are set, as JSON values."""
     info = getattr(type(call.attrs), "__tvm_ffi_type_info__", None)
     values = {f.name: _plain(getattr(call.attrs, f.name)) for f in (info.fields if info else ())}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def _plain(value: Any) -> Any:
-    """A value of TVM as JSON has it; as text if JSON has none."""
+    """Return a value of TVM as a JSON value, or as text if JSON has no equivalent."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, tirx.IntImm):

@@ -1,4 +1,4 @@
-"""What the author of an accelerator's C functions states about them, pattern by pattern."""
+"""Facts that authors of C functions for accelerators state for each pattern."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from usmp.ops.accelerator_function import AcceleratorParameter
 from usmp.relax.accelerators.describe import Partition
 
 Tensors: TypeAlias = Mapping[str, AcceleratorParameter]
-"""The tensors that a function is passed, by their names in C: role, shape and type of each."""
+"""Name in C -> role, shape and type, for each tensor parameter of a function."""
 Workspace: TypeAlias = "int | Callable[[Tensors], int]"
 Distances: TypeAlias = Mapping[tuple[str, str], int]
 
 
 @dataclass(frozen=True)
 class KernelFacts:
-    """As `state_kernel` takes them."""
+    """The facts that `state_kernel` takes."""
 
     can_fail: bool = True
     keeps_state: bool = True
@@ -30,11 +30,11 @@ class KernelFacts:
 
 
 _STATEMENTS: list[tuple[str, KernelFacts]] = []
-"""By pattern, the earliest first; the last one of a pattern is valid."""
+"""Patterns and facts in the order of statements; the last one of a pattern is valid."""
 
 
 def times_stated() -> int:
-    """Return how many statements were made: until the next one, all of them stay valid."""
+    """Return the number of statements so far. It changes whenever facts may have changed."""
     return len(_STATEMENTS)
 
 
@@ -46,43 +46,43 @@ def state_kernel(
     workspace_bytes: Workspace = 0,
     safe_distances: Distances | Callable[[Tensors], Distances] | None = None,
 ) -> None:
-    """State what the C functions of a pattern do; the defaults state nothing.
+    """State facts about the C functions of a pattern; the defaults state nothing.
 
-    The planner believes it. A function that does something else computes wrong results; built with
-    `tir.usmp.poison_dead_bytes`, mostly different ones than without the statement.
+    The planner trusts the facts. If they are false, results are wrong; building with
+    `tir.usmp.poison_dead_bytes` makes most such errors visible.
 
     Parameters
     ----------
     pattern
-        its name, as "accel.conv2d"; an earlier statement is replaced.
+        name of the pattern, as "accel.conv2d"; replaces an earlier statement.
     can_fail
-        whether the function returns a status. One that does not is `void` in C, and other
-        operators may run before it that must wait for one that may end the run.
+        whether the function returns a status. Otherwise it is `void` in C, and operators can be
+        moved across it, because it cannot end the run.
     keeps_state
-        whether it accesses memory that it is not passed, registers of a device included. Such
-        functions are called in the order of the model; others in any order that the data permits,
-        if they cannot fail either.
+        whether the function accesses memory other than its arguments, as device registers. Such
+        functions are called in the order of the model. Others that cannot fail are called in any
+        order that data dependencies permit.
     workspace_bytes
-        scratch memory that it is to be given, or a function of its tensors that says how much;
-        besides what the pattern itself asks for.
+        bytes of scratch memory, in addition to those of the pattern itself, or a function that
+        returns them for the tensors of a call.
     safe_distances
-        (input, output), by the names of its tensors in C -> by how many bytes the output must start
-        below the input at least, if the input is not used afterwards and they share bytes. At a
-        distance of d, before the function writes byte i of the output, it has read the bytes of the
-        input up to i - d for the last time; 0 permits the same address. Of pairs that are not
-        named, one does not overlap the other. Or a function of its tensors that gives all this.
+        (input, output), by their names in C -> smallest number of bytes by which the output must
+        start below the input, if the input dies and they share bytes. At distance d, the function
+        reads the input bytes up to i - d for the last time before it writes output byte i; 0
+        permits equal addresses. Other pairs do not overlap. Or a function that returns all this for
+        the tensors of a call.
     """
     facts = KernelFacts(can_fail, keeps_state, workspace_bytes, safe_distances)
     _STATEMENTS.append((pattern, facts))
 
 
 def stated_facts(partition: Partition, symbol: str) -> KernelFacts:
-    """What is stated about a function that some patterns matched.
+    """Return the facts about a function that patterns matched.
 
     Raises
     ------
     ValueError
-        a pattern of it states something, and the function computes more than that pattern.
+        facts are stated for a pattern, and the function computes more than this pattern.
     """
     patterns = partition.composites
     stated = dict(_STATEMENTS)
@@ -99,29 +99,29 @@ def stated_facts(partition: Partition, symbol: str) -> KernelFacts:
     return KernelFacts()
 
 
-def _bytes(value: object, what: str, symbol: str) -> int:
-    """A number of bytes that is stated.
+def _bytes(value: object, quantity: str, symbol: str) -> int:
+    """Return a stated number of bytes as an integer.
 
     Raises
     ------
     ValueError
-        no integer: cut off, it would be too few.
+        it is no integer, and truncation would give too few bytes.
     """
     try:
         return index(value)  # type: ignore[arg-type]
     except TypeError:
         raise ValueError(
-            f"{symbol} states {what} of {value!r} bytes; state an integer, rounded up"
+            f"{symbol} states {quantity} of {value!r} bytes; state an integer, rounded up"
         ) from None
 
 
 def workspace_of(facts: KernelFacts, tensors: Tensors, symbol: str) -> int:
-    """The bytes of scratch memory that a function is to be given.
+    """Return the bytes of scratch memory of a function.
 
     Raises
     ------
     ValueError
-        less than none.
+        the number is negative.
     """
     stated = facts.workspace_bytes
     size = _bytes(stated(tensors) if callable(stated) else stated, "a workspace", symbol)
@@ -133,12 +133,12 @@ def workspace_of(facts: KernelFacts, tensors: Tensors, symbol: str) -> int:
 def extern_kernel(
     facts: KernelFacts, parameters: Sequence[AcceleratorParameter], symbol: str
 ) -> ExternKernel | None:
-    """What a function states, by the positions of its tensors; None if that is nothing.
+    """Return the facts by positions of tensors, or None if nothing is stated.
 
     Raises
     ------
     ValueError
-        a distance of tensors that it does not have, or that is none.
+        a distance is no integer, or is of an unknown tensor.
     """
     stated = facts.safe_distances
     tensors = {str(parameter.name): parameter for parameter in parameters}
@@ -165,11 +165,11 @@ def extern_kernel(
         ],
         [
             SafeDistance(
-                names.index(given),
+                names.index(dying),
                 names.index(written),
-                _bytes(size, f"a safe distance from {given} to {written}", symbol),
+                _bytes(size, f"a safe distance from {dying} to {written}", symbol),
             )
-            for (given, written), size in distances.items()
+            for (dying, written), size in distances.items()
         ],
         facts.can_fail,
         facts.keeps_state,

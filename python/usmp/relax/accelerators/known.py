@@ -1,4 +1,4 @@
-"""Which names of accelerators among the targets of a build mean something?"""
+"""Checks of the names of accelerators among the targets of a build."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from usmp.relax.accelerators.patterns import patterns_of, registered_accelerator
 from usmp.tvm018 import REFUSED, TARGET_NAMES
 
 CODEGEN_ATTR = "Codegen"
-"""On a Relax function: the accelerator that runs it. TVM's name."""
+"""TVM's attribute of Relax functions: the accelerator that runs the function."""
 
 
 def can_take(accelerator: str, mod: IRModule | None = None) -> bool:
-    """Return whether operators can run on an accelerator: by its patterns, or since functions of
-    the module are for it."""
+    """Return whether an accelerator has patterns, or functions of the module are for it."""
     if patterns_of(accelerator):
         return True
     functions = [] if mod is None else mod.functions.values()
@@ -35,22 +34,22 @@ def listed_accelerators(pools: Iterable[PoolInfo]) -> set[str]:
 def check_accelerators(
     accelerators: Sequence[str], mod: IRModule | None = None, listed: Collection[str] = ()
 ) -> None:
-    """Check that each name of an accelerator among the targets of a build means something.
+    """Check that each name of an accelerator among the targets of a build is known.
 
     Parameters
     ----------
     accelerators
-        their names.
+        names of accelerators.
     mod
-        the module that is built, if it is known yet.
+        the module to build, if it is known yet.
     listed
-        the names that the user's memory pools list. These are no misspelt ones, so that programs
-        with them can be built before there are patterns.
+        names that the user's memory pools list. They are accepted, so that programs can be built
+        before there are patterns.
 
     Raises
     ------
     ValueError
-        an unknown or misspelt name, or a code generator of TVM 0.18.
+        a name is unknown or misspelled, or that of a TVM 0.18 code generator.
     """
     for name in accelerators:
         if can_take(name, mod):
@@ -62,8 +61,8 @@ def check_accelerators(
 
 def _accelerators_of(attributes: object) -> list[str]:
     """Return the accelerators that the attributes of a function name."""
-    given = dict(attributes)  # type: ignore[call-overload]
-    return [str(given.get(CODEGEN_ATTR)), str(accelerator_of(given.get("target")))]
+    values = dict(attributes)  # type: ignore[call-overload]
+    return [str(values.get(CODEGEN_ATTR)), str(accelerator_of(values.get("target")))]
 
 
 def _unknown(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Patterns of operators that an accelerator takes, beside those that TVM can write itself."""
+"""Patterns of integer operators for accelerators."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Check: TypeAlias = Callable[[PatternCheckContext], bool]
 PatternEntry: TypeAlias = (
     "tuple[str, CallPattern, dict[str, Any], Check, Callable[..., Any] | None]"
 )
-"""What `FusionPattern` is made of, which `register_patterns` takes too."""
+"""The fields of a `FusionPattern`, as `register_patterns` accepts them."""
 
 
 def quantized_operator(
@@ -29,26 +29,26 @@ def quantized_operator(
     check: Check | None = None,
     workspace_bytes: int = 0,
 ) -> PatternEntry:
-    """A pattern for one integer operator, as quantized models of TFLite and ONNX become.
+    """Return a pattern of one integer operator of a quantized model.
 
     Register it with `tvm.relax.backend.pattern_registry.register_patterns`.
 
     Parameters
     ----------
     name
-        the accelerator, a point and what the pattern is called, as "accel.conv2d".
+        accelerator, point, name of the pattern, as "accel.conv2d".
     operator
-        kind of the integer operator, as "conv2d", "depthwise_conv2d", "fully_connected",
-        "add", "max_pool" or "softmax": `usmp.ops.records.KINDS` has them all.
+        kind of the integer operator, as "conv2d", "depthwise_conv2d", "fully_connected", "add",
+        "max_pool" or "softmax": see `usmp.ops.records.KINDS`.
     check
-        whether to take an operator that matches; all of them by default.
+        returns whether to take an operator that matches; by default all are taken.
     workspace_bytes
-        scratch memory that the function is to be given.
+        bytes of scratch memory for the function.
 
     Raises
     ------
     ValueError
-        there is no such operator.
+        `operator` is unknown.
     """
     if operator not in KINDS:
         raise ValueError(
@@ -70,16 +70,16 @@ def quantized_operator(
 
 
 WORKSPACE_SIZE_ATTR = "WorkspaceSize"
-"""On a function for an accelerator: bytes of scratch memory that it is to be given. TVM's name."""
+"""TVM's attribute of a function for an accelerator: bytes of scratch memory."""
 
 
 _MODULE: ContextVar[IRModule | None] = ContextVar("module", default=None)
-"""What patterns are matched in: TVM does not pass it to their checks."""
+"""The module in which patterns are matched, because TVM does not pass it to their checks."""
 
 
 @contextmanager
 def matching_in(mod: IRModule) -> Iterator[None]:
-    """While patterns are matched in `mod`, `quantized_operator` reads the records there."""
+    """Let checks of `quantized_operator` read records from `mod` in this context."""
     token = _MODULE.set(mod)
     try:
         yield
@@ -98,24 +98,24 @@ def _module_of_check(name: str) -> IRModule:
 
 
 def record_of(call: Call, mod: IRModule) -> QuantizedOp | None:
-    """The record of the operator that an `R.call_tir` computes; None if it is no integer one."""
+    """Return the record of the operator that an `R.call_tir` calls, or None."""
     func = mod[call.args[0]]
     return operator_of(func) if isinstance(func, tirx.PrimFunc) else None
 
 
 def registered_accelerators() -> list[str]:
-    """The names of the accelerators that have patterns, in alphabetical order."""
+    """Return the names of the accelerators that have patterns, in alphabetical order."""
     return sorted({str(pattern.name).partition(".")[0] for pattern in _registered("")})
 
 
 def patterns_of(accelerator: str) -> list[FusionPattern]:
-    """The patterns that are registered for an accelerator, highest priority first."""
+    """Return the registered patterns of an accelerator, highest priority first."""
     return _registered(f"{accelerator}.")
 
 
 def _registered(prefix: str) -> list[FusionPattern]:
     patterns = list(get_patterns_with_prefix(prefix))
-    # TVM empties its registry before Python ends, since it would crash afterwards, but forgets
-    # patterns that were registered as objects and not as tuples.
+    # TVM must empty its registry before Python exits, or it crashes, but it forgets patterns that
+    # were registered as objects, not as tuples.
     pattern_registry._REGISTERED_PATTERN_NAMES.update(str(pattern.name) for pattern in patterns)
     return patterns
