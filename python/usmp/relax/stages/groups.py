@@ -1,4 +1,4 @@
-"""Groups of operators that are fused, or computed by several PrimFuncs."""
+"""The stage that fuses groups of operators, or splits them into several PrimFuncs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from usmp.relax.transform.groups import groups_to_split, with_groups_split
 
 FUSED = Choice((), "fused")
 SPLIT = "split"
-"""The label of choices in which groups are split."""
+"""The label of choices that split groups."""
 
 
 class GroupStage(Stage):
     """Fuse operators into groups (see `FuseRecordedOperators`), and choose which ones stay whole.
 
-    Some groups that read more than two large tensors, as a sum of products, become several
-    PrimFuncs where by an estimate fewer bytes are live then. Results are the same, to the bit. The
-    fused form is taken if memory allows it, because it takes fewer instructions. The value has the
-    positions of the groups that are split.
+    Groups that read more than two large tensors, as a sum of products, are split into several
+    PrimFuncs if an estimate says that fewer bytes are live then. Results are the same, to the bit.
+    The fused form is taken if memory allows it, because it takes fewer instructions. The value
+    lists the positions of the groups that are split.
     """
 
     name = GROUPS
@@ -44,7 +44,7 @@ class GroupStage(Stage):
     def choices(self, mod: IRModule, race: Race) -> Iterator[Choice]:
         """Yield all groups as they are, then some of them split."""
         yield FUSED
-        # The number of elements of a tensor must be known.
+        # The estimate needs static shapes.
         if size_variables(main_function(mod)) or not race.options.shares_memory:
             return
         split = groups_to_split(self._grouped(mod), race.options)
@@ -52,7 +52,7 @@ class GroupStage(Stage):
             yield Choice(split, SPLIT, (1,))
 
     def apply(self, mod: IRModule, choice: Choice) -> IRModule:
-        """Return the module with a PrimFunc for each group, or for each of its parts."""
+        """Return the module with a PrimFunc for each group, or for each of its pieces."""
         grouped = self._grouped(mod)
         assert isinstance(choice.value, tuple)
         if choice.value:

@@ -1,4 +1,4 @@
-"""The layout of images: channels first or last."""
+"""Stages that choose the layout of images: channels first or last."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIRST, LAST = Choice("NCHW", "channels first (NCHW)", (1,)), Choice("NHWC", "cha
 
 
 Forms: TypeAlias = tuple[IRModule, IRModule | None]
-"""A module with the channels of images as they are, and last; None if that is no other form."""
+"""A module with the channels of images as they are, and with channels last (None if equal)."""
 
 
 class LayoutStage(Stage):
@@ -24,13 +24,13 @@ class LayoutStage(Stage):
     Parameters
     ----------
     forms
-        from a module to its two forms.
+        returns the two forms of a module.
     """
 
     name = LAYOUT
     allowance = Allowance.WITHIN
     rewrites_model = True
-    # Tiles do not change the least peak, and take more where more is allowed, which would add up.
+    # Without tiles: they do not lower the peak, and would use up the allowance a second time.
     decides = frozenset({STRIPS, GROUPS, COPIES, ORDER, SEGMENTS})
 
     def __init__(self, forms: Callable[[IRModule], Forms]) -> None:

@@ -1,4 +1,4 @@
-"""Strips: chains of operators, a part of the columns at a time."""
+"""The stage that splits chains of operators into strips."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from usmp.relax.transform.strips.strip_chain import (
 )
 
 _MOST_PLANS = 3
-"""Choices of strips that are planned."""
+"""Most choices of strips to plan."""
 
 _NONE = Choice((), "no strips", (0,))
 
@@ -31,9 +31,9 @@ _NONE = Choice((), "no strips", (0,))
 class StripStage(Stage):
     """Choose chains of integer operators that are computed in strips (see `SplitIntoStrips`).
 
-    The value has the first operator of each chain, the one after its last, and the number of
-    strips. Of two equal plans, the one with fewer multiply-accumulates is taken. With
-    `tir.usmp.optimize=speed` there are strips only if the module does not fit without.
+    The value lists (start, stop, number of strips) for each chain. Of two equal plans, the one with
+    fewer multiply-accumulates is taken. With `tir.usmp.optimize=speed` there are strips only if the
+    module does not fit without.
     """
 
     name = STRIPS
@@ -46,7 +46,7 @@ class StripStage(Stage):
 
     @property
     def key(self) -> Hashable:
-        """Name the options, by which chains are found."""
+        """The options, which determine the chains."""
         return STRIPS, planning_options()
 
     def choices(self, mod: IRModule, race: Race) -> Iterator[Choice]:
@@ -55,12 +55,12 @@ class StripStage(Stage):
         options = race.options
         if not options.max_extra_macs or not race.has_time():
             return
-        found = choices_of_strips(mod, options)
-        if found is None or not found[1]:
+        planned = choices_of_strips(mod, options)
+        if planned is None or not planned[1]:
             return
         if options.optimize == SPEED and race.best.peaks is not None:
             return
-        main, choices = found
+        main, choices = planned
         for chains in choices[:_MOST_PLANS]:
             value = tuple((chain.start, chain.stop, len(chain.strips)) for chain in chains)
             extra = sum(chain.extra_macs for chain in chains)
@@ -76,7 +76,7 @@ class StripStage(Stage):
         return in_strips(main, _chains(main, choice))
 
     def details(self, race: Race) -> dict[str, Any]:
-        """Return the chains that were planned, with their bytes, and those that are taken."""
+        """Return the planned chains with their bytes, and the chains of the best plan."""
         if len(race.leaves) < 2:
             return {}
         main = self._main(race.mod)
@@ -100,7 +100,7 @@ def _chains(main: StripMain, choice: Choice) -> Sequence[StripChain]:
 
 
 def _words(main: StripMain, chain: StripChain) -> str:
-    """Return a chain as users read it."""
+    """Return the title of a chain for users."""
     names = main.names[chain.start : chain.stop]
     operators = "1 operator" if len(names) == 1 else f"{len(names)} operators"
     ends = " to ".join(dict.fromkeys((names[0], names[-1])))
