@@ -1,1 +1,1 @@
-"""Storage of Relax functions: which tensors share it, and at which bytes."""
+"""Storage planning for Relax functions: offsets of tensors in shared storages."""

@@ -1,4 +1,4 @@
-"""What a Relax function allocates, at the upper bounds of its sizes."""
+"""Allocations of a Relax function, at the upper bounds of its sizes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ class Allocations:
     Parameters
     ----------
     storages
-        variable of each storage -> its bytes at the most; None if they have no bound.
+        variable of a storage -> its maximum size in bytes; None if unbounded.
     tensors
-        variable of each tensor that is allocated by itself -> its bytes; None likewise.
+        variable of a tensor with its own allocation -> its maximum size in bytes; None if
+        unbounded.
     """
 
     storages: dict[relax.Var, int | None] = field(default_factory=dict)
@@ -33,13 +34,13 @@ class Allocations:
 
     @property
     def bytes(self) -> int:
-        """Of all whose bytes have a bound."""
+        """The bytes of all bounded allocations."""
         return sum(size or 0 for size in (*self.storages.values(), *self.tensors.values()))
 
 
 def allocations_of(function: relax.Function) -> Allocations:
-    """The allocations of a function."""
-    found = Allocations()
+    """Return the allocations of a function."""
+    allocations = Allocations()
     bounds = SizeBounds("function", function)
     for binding in _all_bindings(function.body):
         value = getattr(binding, "value", None)
@@ -47,12 +48,12 @@ def allocations_of(function: relax.Function) -> Allocations:
             continue
         name = getattr(value.op, "name", "")
         if name == _STORAGE:
-            found.storages[binding.var] = bounds.elements_of(value.args[0])
+            allocations.storages[binding.var] = bounds.elements_of(value.args[0])
         elif name == _TENSOR:
             elements = bounds.elements_of(value.args[0])
             size = item_bytes(str(value.args[1].value))
-            found.tensors[binding.var] = None if elements is None else elements * size
-    return found
+            allocations.tensors[binding.var] = None if elements is None else elements * size
+    return allocations
 
 
 def _all_bindings(body: relax.SeqExpr) -> Iterator[relax.Binding]:

@@ -1,8 +1,7 @@
-"""Are the storages of a Relax function bound where its tensors are allocated in them?
+"""A check that the storages of a Relax function are bound before tensors use them.
 
-TVM's `StaticPlanBlockMemory` (0.27) gives the storage of a tensor in a branch to tensors of the
-other branch, and to those after both. The virtual machine crashes where the first branch was not
-taken.
+TVM's `StaticPlanBlockMemory` (0.27) reuses a storage that one branch binds in the other branch, and
+after both. The virtual machine crashes if the first branch was not taken.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ _TENSOR = "relax.memory.alloc_tensor"
 
 
 def storages_are_bound(function: relax.Function) -> bool:
-    """Whether the variable of the storage of each tensor is bound before it, in its sequence or in
-    one around it."""
+    """Return whether each storage is bound before its tensors, in their sequence or an enclosing
+    one."""
     return _are_bound(function.body, frozenset())
 
 

@@ -1,7 +1,7 @@
-"""A check, as a function begins, that its symbolic sizes are within their bounds.
+"""A check at the start of a function that its symbolic sizes are within their bounds.
 
-Tensors lie next to each other at the places of the largest sizes. A larger one would reach into its
-neighbors, within the storage of all, so that the virtual machine does not notice.
+Offsets of tensors are planned for the largest sizes. A larger tensor would overwrite its neighbors
+in the storage, which the virtual machine does not notice.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from usmp.tir.nodes import sequence
 
 
 def size_check(name: str, bounds: Mapping[tirx.Var, tuple[int, int]]) -> tirx.PrimFunc:
-    """A PrimFunc of the sizes, which raises ValueError for one that is out of its bounds.
+    """Return a PrimFunc of the sizes that raises ValueError for a size out of bounds.
 
     Parameters
     ----------
     name
-        of the Relax function, for the message.
+        name of the Relax function, for the message.
     bounds
-        the smallest and the largest value of each size.
+        size -> its smallest and its largest value.
     """
     params = [tirx.Var(str(size.name), "int64") for size in bounds]
     checks = []
@@ -37,5 +37,5 @@ def size_check(name: str, bounds: Mapping[tirx.Var, tuple[int, int]]) -> tirx.Pr
 def _check(condition: tirx.Expr, fault: str, side: str) -> tirx.Stmt:
     attribute = UPPER_BOUNDS_ATTR if side == "upper" else LOWER_BOUNDS_ATTR
     message = StringImm(f"{fault}, its {side} bound in {attribute}")
-    # TVM 0.27 has the first two in another order than it says.
+    # In TVM 0.27 the condition is the first argument, contrary to its documentation.
     return tirx.AssertStmt(condition, StringImm("ValueError"), [message])

@@ -1,4 +1,4 @@
-"""Where the tensors of one Relax function are in the storage that they share."""
+"""The planned offsets of a Relax function's tensors in their shared storages."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from usmp_solver.check import check_columns
 from usmp_solver.columns import column
 
 _CLEARLY_SMALLER = 0.9
-"""The part of the bytes at which operators may be slowed down: see `is_accumulated`."""
+"""A plan may slow down operators (see `is_accumulated`) if its bytes shrink to this share."""
 
 Solve = Callable[[Problem], Solution]
-"""What places the buffers of a problem."""
+"""Places the buffers of a problem."""
 
 
 class Memory(NamedTuple):
-    """The memory that one storage is in."""
+    """The memory of a storage."""
 
     device_index: int
     scope: str
@@ -37,13 +37,13 @@ class MemoryPlan:
     Parameters
     ----------
     bytes
-        of the storage.
+        size of the storage, in bytes.
     lower_bound
-        no plan takes less, given which tensors take the place of which.
+        lower bound of the bytes, given which tensors replace each other in place.
     is_optimal
-        that is proved to be the bytes.
+        whether the bytes are proved to be minimal.
     offsets
-        number of a tensor -> its first byte.
+        index of a tensor -> its offset, in bytes.
     """
 
     bytes: int
@@ -59,11 +59,11 @@ class FunctionPlan:
     Parameters
     ----------
     plans
-        by memory, in the order in which the function allocates in them.
+        memory -> its plan, in the order of allocations.
     sizes
-        number of a tensor that has a place -> its bytes, at the most.
+        index of a placed tensor -> its maximum size in bytes.
     in_place
-        numbers of the tensors that begin in bytes of an input of the operator that writes them.
+        indices of tensors that overlap an input of the operator that writes them.
     """
 
     plans: dict[Memory, MemoryPlan] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class FunctionPlan:
     in_place: frozenset[int] = frozenset()
 
     def place(self, tensor: int) -> tuple[Memory, int] | None:
-        """The memory of a tensor and its first byte there; None if it is left to TVM."""
+        """Return the memory and the offset in bytes of a tensor; None if it is left to TVM."""
         for memory, plan in self.plans.items():
             if tensor in plan.offsets:
                 return memory, plan.offsets[tensor]
@@ -79,7 +79,7 @@ class FunctionPlan:
 
 
 class Overlap(NamedTuple):
-    """A tensor that may take bytes of another one, which dies in the call that writes it."""
+    """A tensor that may overlap another one, which dies in the call that writes it."""
 
     written: int
     dying: int
@@ -89,10 +89,10 @@ class Overlap(NamedTuple):
 def placed_tensors(
     memory: FunctionMemory, bounds: SizeBounds, operators: Mapping[str, OperatorMemory]
 ) -> dict[int, int]:
-    """The tensors of a function that get a place, with their bytes.
+    """Return the tensors of a function that get an offset, with their sizes in bytes.
 
-    The others are left to TVM: what is returned, what something beside PrimFuncs gets, what has no
-    bound, and what a PrimFunc accesses in another way than element by element.
+    The others are left to TVM: returned tensors, tensors passed to anything but PrimFuncs,
+    unbounded ones, and those that a PrimFunc accesses other than element by element.
     """
     sizes = {}
     for number, tensor in enumerate(memory.tensors):
@@ -114,8 +114,8 @@ def _is_divisible(tensor: ManagedTensor) -> bool:
 def possible_overlaps(
     memory: FunctionMemory, sizes: Mapping[int, int], operators: Mapping[str, OperatorMemory]
 ) -> list[Overlap]:
-    """What the operators allow of the tensors that have a place, in the order of the calls."""
-    found = []
+    """Return the overlaps of placed tensors that operators allow, in call order."""
+    overlaps = []
     for call in memory.calls:
         position = call.position
         touched = sorted({n for argument in call.arguments for n in argument.refers if n in sizes})
@@ -125,8 +125,8 @@ def possible_overlaps(
             for one in dying:
                 allowed = _allowed(call, one, output, memory.tensors, operators[call.callee])
                 if allowed is not None and allowed.distance < sizes[output]:
-                    found.append(Overlap(output, one, allowed))
-    return found
+                    overlaps.append(Overlap(output, one, allowed))
+    return overlaps
 
 
 def _allowed(
@@ -136,7 +136,7 @@ def _allowed(
     tensors: Sequence[ManagedTensor],
     operator: OperatorMemory,
 ) -> OperatorOverlap | None:
-    """How the one may lie over the other during a call."""
+    """Return how `written` may overlap `dying` during a call, or None."""
     a, b = tensors[dying], tensors[written]
     if _memory_of(a) != _memory_of(b) or a.first_use == call.position:
         return None
@@ -147,14 +147,14 @@ def _allowed(
                 if argument.whole != number:
                     return None
                 of_number.append(index)
-    found = [operator.overlap(one, other) for one in indices[0] for other in indices[1]]
-    known = [each for each in found if each is not None]
-    if len(known) < len(found) or not known:
+    overlaps = [operator.overlap(one, other) for one in indices[0] for other in indices[1]]
+    known = [pair for pair in overlaps if pair is not None]
+    if len(known) < len(overlaps) or not known:
         return None
     return OperatorOverlap(
-        max(each.distance for each in known),
-        any(each.is_exact for each in known),
-        any(each.is_accumulated for each in known),
+        max(pair.distance for pair in known),
+        any(pair.is_exact for pair in known),
+        any(pair.is_accumulated for pair in known),
     )
 
 
@@ -164,18 +164,18 @@ def plan_function(
     overlaps: Sequence[Overlap],
     solve: Solve,
 ) -> FunctionPlan:
-    """Places for the tensors of a function, checked.
+    """Plan offsets for the tensors of a function, and check the plan.
 
     Parameters
     ----------
     memory
         the tensors.
     sizes
-        of those that get a place, in bytes.
+        index of a placed tensor -> its size in bytes.
     overlaps
-        that are allowed.
+        allowed overlaps.
     solve
-        finds the places.
+        places the buffers of a problem.
 
     Raises
     ------
@@ -188,14 +188,14 @@ def plan_function(
     plans = {}
     in_place: set[int] = set()
     for where, members in numbers.items():
-        inside = [each for each in overlaps if _memory_of(memory.tensors[each.written]) == where]
+        inside = [pair for pair in overlaps if _memory_of(memory.tensors[pair.written]) == where]
         ranges = {number: _live_range(memory.tensors[number]) for number in members}
         plan = _plan(ranges, {n: sizes[n] for n in members}, inside, solve, memory.tensors)
         plans[where] = plan
         in_place |= {
-            each.written
-            for each in inside
-            if _shares(plan.offsets, sizes, each.written, each.dying)
+            pair.written
+            for pair in inside
+            if _shares(plan.offsets, sizes, pair.written, pair.dying)
         }
     return FunctionPlan(plans, dict(sizes), frozenset(in_place))
 
@@ -205,7 +205,7 @@ def _memory_of(tensor: ManagedTensor) -> Memory:
 
 
 def _live_range(tensor: ManagedTensor) -> tuple[int, int]:
-    """When its bytes are in use: not yet when it is allocated."""
+    """Return the live range of a tensor, which begins at its first use, not at its allocation."""
     first = tensor.start if tensor.first_use < 0 else tensor.first_use
     return first, max(tensor.stop, first + 1)
 
@@ -222,13 +222,13 @@ def _plan(
     solve: Solve,
     tensors: Sequence[ManagedTensor],
 ) -> MemoryPlan:
-    """The plan that costs no time, unless another one is clearly smaller."""
-    free = [each for each in overlaps if not each.allowed.is_accumulated]
-    found = _solved(ranges, sizes, free, solve, tensors)
-    if len(free) == len(overlaps):
-        return found
+    """Return the plan without slowed-down operators, unless the other plan is clearly smaller."""
+    costless = [pair for pair in overlaps if not pair.allowed.is_accumulated]
+    fast = _solved(ranges, sizes, costless, solve, tensors)
+    if len(costless) == len(overlaps):
+        return fast
     smaller = _solved(ranges, sizes, overlaps, solve, tensors)
-    return smaller if smaller.bytes < _CLEARLY_SMALLER * found.bytes else found
+    return smaller if smaller.bytes < _CLEARLY_SMALLER * fast.bytes else fast
 
 
 def _solved(
@@ -238,15 +238,15 @@ def _solved(
     solve: Solve,
     tensors: Sequence[ManagedTensor],
 ) -> MemoryPlan:
-    slots = _slots(sizes, [each for each in overlaps if each.allowed.is_exact])
+    slots = _slots(sizes, [pair for pair in overlaps if pair.allowed.is_exact])
     slot_of = {number: slot for slot, members in enumerate(slots) for number in members}
     between = {
-        (slot_of[each.written], slot_of[each.dying]): each.allowed.distance
-        for each in overlaps
-        if not each.allowed.is_exact
-        # What else is in the slots does not meet then.
-        and slots[slot_of[each.written]][0] == each.written
-        and slots[slot_of[each.dying]][-1] == each.dying
+        (slot_of[pair.written], slot_of[pair.dying]): pair.allowed.distance
+        for pair in overlaps
+        if not pair.allowed.is_exact
+        # Only the last tensor of one slot and the first of the other are live together here.
+        and slots[slot_of[pair.written]][0] == pair.written
+        and slots[slot_of[pair.dying]][-1] == pair.dying
     }
     problem = _problem(
         [tensors[members[0]].name for members in slots],
@@ -261,18 +261,17 @@ def _solved(
 
 
 def _slots(sizes: Mapping[int, int], exact: Iterable[Overlap]) -> list[list[int]]:
-    """Tensors that take one place, one after the other: each output that may begin exactly where an
-    input does, and nowhere else in it."""
+    """Group tensors that share one offset in turn, because an output may overlap an input only if
+    both have equal offsets."""
     follows: dict[int, int] = {}
     is_taken: set[int] = set()
-    for each in exact:
-        if each.dying not in is_taken and each.written not in follows:
-            follows[each.written] = each.dying
-            is_taken.add(each.dying)
+    for pair in exact:
+        if pair.dying not in is_taken and pair.written not in follows:
+            follows[pair.written] = pair.dying
+            is_taken.add(pair.dying)
     slots: dict[int, list[int]] = {}
     slot_of: dict[int, int] = {}
-    # What dies in a call was allocated before what it writes is used, though perhaps not before
-    # that is allocated.
+    # Follow each chain to its start, because an output may be allocated before its dying input is.
     for number in sizes:
         chain = [number]
         while chain[-1] in follows:
@@ -311,19 +310,19 @@ def _check(
     offsets: Mapping[int, int],
     tensors: Sequence[ManagedTensor],
 ) -> None:
-    """Check the places tensor by tensor, whatever slots they were put in."""
+    """Check the offsets tensor by tensor, independently of slots."""
     row = {number: index for index, number in enumerate(sizes)}
     problem = _problem(
         [tensors[number].name for number in sizes],
         list(sizes.values()),
         [ranges[number] for number in sizes],
-        {(row[each.written], row[each.dying]): each.allowed.distance for each in overlaps},
+        {(row[pair.written], row[pair.dying]): pair.allowed.distance for pair in overlaps},
     )
     check_columns(problem, column(offsets[n] for n in sizes), np.zeros(len(sizes), np.int64))
-    for each in overlaps:
-        apart = offsets[each.written] != offsets[each.dying]
-        if each.allowed.is_exact and apart and _shares(offsets, sizes, each.written, each.dying):
+    for pair in overlaps:
+        apart = offsets[pair.written] != offsets[pair.dying]
+        if pair.allowed.is_exact and apart and _shares(offsets, sizes, pair.written, pair.dying):
             raise ValueError(
-                f"plan check: {tensors[each.written].name} shares bytes with "
-                f"{tensors[each.dying].name} and does not begin where it does"
+                f"plan check: {tensors[pair.written].name} shares bytes with "
+                f"{tensors[pair.dying].name} and does not begin where it does"
             )

@@ -1,4 +1,4 @@
-"""From places of tensors to a module with storages, and PrimFuncs that take what is in them."""
+"""The rewrite of a module to planned storages, and of its PrimFuncs to buffers with offsets."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _STORAGE_DTYPE = "uint8"
 def with_offsets(
     mod: IRModule, planned: Mapping[str, tuple[FunctionMemory, FunctionPlan]]
 ) -> IRModule:
-    """The module whose PrimFuncs take tensors that do not begin where their storage does.
+    """Rewrite PrimFuncs to take tensors at nonzero offsets in their storages.
 
     Parameters
     ----------
     mod
         the module.
     planned
-        by name of a Relax function, its tensors and their places.
+        name of a Relax function -> its tensors and their plan.
     """
     parameters: dict[str, set[int]] = {}
     for memory, plan in planned.values():
@@ -50,7 +50,7 @@ def with_offsets(
 
 
 def _offset_factor(param: tirx.Var) -> int:
-    """Elements of which the start of each tensor that a parameter stands for is a multiple."""
+    """Return a number of elements that divides the offset of each tensor of a parameter."""
     element = item_bytes(str(param.dtype))
     size = element
     for extent in param.shape[:]:
@@ -61,12 +61,12 @@ def _offset_factor(param: tirx.Var) -> int:
 
 
 class FunctionRewriter:
-    """Rewrites functions of one module, one after the other.
+    """A rewriter of the functions of a module, one by one.
 
     Parameters
     ----------
     mod
-        as `with_offsets` made it; it gets PrimFuncs for tensors that share bytes.
+        a module after `with_offsets`; PrimFuncs for tensors that share bytes are added.
     """
 
     def __init__(self, mod: IRModule) -> None:
@@ -75,7 +75,7 @@ class FunctionRewriter:
 
     @property
     def mod(self) -> IRModule:
-        """The module with what was made so far."""
+        """The module with the PrimFuncs that were added so far."""
         return self._builder.get()
 
     def rewrite(
@@ -85,7 +85,7 @@ class FunctionRewriter:
         plan: FunctionPlan,
         sizes: Mapping[tirx.Var, tuple[int, int]],
     ) -> relax.Function:
-        """The function in which tensors have their places.
+        """Return a function whose tensors have their planned offsets.
 
         ::
 
@@ -95,8 +95,8 @@ class FunctionRewriter:
             # becomes
             alloc = R.memory.alloc_tensor(storage, 64, R.shape([16]), R.dtype("float32"), 0)
 
-        A call whose tensors share bytes gets one of them, of another PrimFunc. A PrimFunc checks
-        first that these symbolic sizes are in their bounds.
+        A call whose tensors share bytes passes only one of them, to another PrimFunc. First, a
+        PrimFunc checks that `sizes` are within their bounds.
         """
         function = self.mod[name]
         storages = {where: relax.Var("storage", relax.AnyType()) for where in plan.plans}
@@ -125,7 +125,7 @@ class FunctionRewriter:
         )
 
     def normalize(self, call: Call) -> Call:
-        """The call, with its type."""
+        """Return the call with its type."""
         return self._builder.normalize(call)
 
     def _allocation(self, where: Memory, size: int) -> Call:
@@ -136,10 +136,10 @@ class FunctionRewriter:
         )
 
     def operator(self, name: str, shared: tuple[SharedParameter, ...]) -> GlobalVar:
-        """The PrimFunc in which parameters share memory."""
+        """Return a PrimFunc whose parameters share memory."""
         key = name, shared
         if key not in self._shared:
-            # No variable is that of two functions.
+            # With new variables, because two functions must not share any.
             func = s_tir.renew_defs(with_shared_parameters(self.mod[name], shared))
             if func.attrs and "global_symbol" in func.attrs:
                 func = func.without_attr("global_symbol")
@@ -148,7 +148,7 @@ class FunctionRewriter:
 
 
 class _Body:
-    """Rewrites the bindings of one function."""
+    """A rewriter of the bindings of one function."""
 
     def __init__(
         self,
@@ -199,12 +199,12 @@ class _Body:
         if not shared:
             return value
         callee = self.rewriter.operator(call.callee, shared)
-        views = {index for each in shared for index, _ in each.views}
+        views = {index for parameter in shared for index, _ in parameter.views}
         if isinstance(value.op, GlobalVar):
-            args = [each for index, each in enumerate(value.args[:]) if index not in views]
+            args = [arg for index, arg in enumerate(value.args[:]) if index not in views]
             return self.rewriter.normalize(Call(callee, args, value.attrs, value.ty_args))
-        # R.vm.call_tir_dyn: the tensors are first in a tuple.
-        fields = [each for index, each in enumerate(value.args[1].fields) if index not in views]
+        # R.vm.call_tir_dyn takes a tuple that begins with the tensors.
+        fields = [arg for index, arg in enumerate(value.args[1].fields) if index not in views]
         args = [callee, relax.Tuple(fields)]
         return self.rewriter.normalize(Call(value.op, args, value.attrs, value.ty_args))
 
@@ -212,7 +212,7 @@ class _Body:
 def shared_parameters(
     call: CallSite, plan: FunctionPlan, func: tirx.PrimFunc
 ) -> tuple[SharedParameter, ...]:
-    """Which parameters of a call get tensors that share bytes."""
+    """Return the parameters of a call that get tensors that share bytes."""
     places = {}
     for index, argument in enumerate(call.arguments):
         place = None if argument.whole is None else plan.place(argument.whole)
@@ -226,7 +226,7 @@ def shared_parameters(
             for group in groups
             if any(_meet(places[other], (where, start, stop, number)) for other in group)
         ]
-        joined = [index, *(each for group in meeting for each in group)]
+        joined = [index, *(member for group in meeting for member in group)]
         groups = [*(group for group in groups if group not in meeting), joined]
     return tuple(
         _shared(sorted(group), {index: places[index][1] for index in group}, func)
@@ -243,7 +243,7 @@ def _meet(one: tuple[Memory, int, int, int], other: tuple[Memory, int, int, int]
 def _shared(
     group: Sequence[int], starts: Mapping[int, int], func: tirx.PrimFunc
 ) -> SharedParameter:
-    # Of those that begin first, outputs come last.
+    # The root begins first; among several, take the last parameter, an output.
     root = min(group, key=lambda index: (starts[index], -index))
     element = item_bytes(str(func.params[root].dtype))
     views = [(index, (starts[index] - starts[root]) // element) for index in group if index != root]

@@ -1,7 +1,7 @@
-"""Which output of an operator may overwrite which input at its last use, from the operator's TIR.
+"""Safe overlaps of an operator's outputs with dying inputs, from its TIR.
 
-The PrimFunc is that of TVM's flow: with blocks, scheduled or not. A copy is lowered to loops, and
-read as the planner of AoT modules reads operators.
+PrimFuncs of TVM's flow have blocks, scheduled or not. A copy is lowered to loops, and analyzed like
+the operators of AoT modules.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ _TO_ELEMENTS = tvm.transform.Sequential(
     ],
     name="usmp.LowerToElements",
 )
-"""Leaves loops around accesses by the dimensions of the buffers."""
+"""Lowers to loops around accesses of multidimensional buffers."""
 
 _TO_BYTES = tvm.transform.Sequential(
     [tirx.transform.FlattenBuffer(), NARROW_INDICES], name="usmp.LowerToBytes"
 )
-"""Leaves flat TIR of that."""
+"""Lowers further to flat buffers."""
 
 
 @dataclass(frozen=True)
 class OperatorOverlap:
-    """How an output may lie over an input that dies.
+    """An allowed overlap of an output with an input that dies.
 
     Parameters
     ----------
     distance
-        bytes by which the output must start below the input, at least.
+        smallest number of bytes by which the output must start below the input.
     is_exact
-        it may start at the same byte, and nowhere else below the end of the input.
+        whether an output that shares bytes must start at the first byte of the input.
     is_accumulated
-        the operator reads the output, too: sums that it keeps there are in registers only as long
-        as a compiler knows that no input has these bytes.
+        whether the operator reads the output, too. Compilers keep its sums in registers only if
+        they know that no input aliases them.
     """
 
     distance: int
@@ -70,18 +70,18 @@ _REORDERS = (
     "tir.manifest_shared_memory_local_stage",
     "warp_execution",
 )
-"""How annotations begin by which TVM's passes move statements of a block."""
+"""Prefixes of annotations that let TVM's passes move statements of a block."""
 
 
 class OperatorMemory:
-    """What is known of the buffers that one PrimFunc gets; it is read when it is first asked for.
+    """Facts on the buffers of a PrimFunc, which are computed on first use.
 
     Parameters
     ----------
     func
         the PrimFunc.
     is_called_by_others
-        whether other PrimFuncs call it, so that it has to stay as it is.
+        whether other PrimFuncs call it, so that its signature must stay as it is.
     """
 
     def __init__(self, func: tirx.PrimFunc, is_called_by_others: bool = False) -> None:
@@ -92,8 +92,8 @@ class OperatorMemory:
         self._flat: _Flat | None = None
 
     def takes_offset(self, index: int) -> bool:
-        """Whether it accesses a parameter in no other way than element by element, so that the
-        element with which it begins may be another than that which its pointer points to."""
+        """Return whether it accesses a parameter only element by element, so that the buffer may
+        begin at an offset from its pointer."""
         if index not in self._takes:
             self._takes[index] = self._is_by_elements(index)
         return self._takes[index]
@@ -106,7 +106,7 @@ class OperatorMemory:
             tirx.is_buffer_var(param)
             and not len(param.ty.strides)
             and param.scope() in ("", "global")
-            # Where its caller says that it begins elsewhere, the caller may mean more than that.
+            # A nonzero elem_offset may mean more to the caller.
             and isinstance(param.ty.elem_offset, tirx.IntImm)
             and int(param.ty.elem_offset) == 0
             and int(param.ty.data_alignment) <= ALIGNMENT
@@ -116,7 +116,7 @@ class OperatorMemory:
 
     @cached_property
     def _matched(self) -> set[tirx.Var]:
-        """Buffers of which blocks have parts that are buffers, which begin where these say."""
+        """Buffers with sub-buffers that blocks match, which have offsets of their own."""
         return {
             region.source.source
             for block in nodes_of(self.func.body, s_tir.SBlock)
@@ -124,8 +124,7 @@ class OperatorMemory:
         }
 
     def overlap(self, dying: int, written: int) -> OperatorOverlap | None:
-        """How the buffer of one parameter may lie over that of another one, whose content is not
-        used later; None if they may share nothing, or nothing is known.
+        """Return how the buffer `written` may overlap the buffer `dying`, or None if it may not.
 
         Parameters
         ----------
@@ -150,12 +149,12 @@ class OperatorMemory:
                 self._flat = _read_flat(self._elements.func)
             if self._flat.overlap is not None:
                 is_read = any(
-                    not each.is_write for each in accesses.by_buffer.get(params[written], ())
+                    not access.is_write for access in accesses.by_buffer.get(params[written], ())
                 )
                 return _in_order(self._flat, dying, written, is_read)
         is_one_shape = structural_equal(list(params[dying].shape), list(params[written].shape))
-        # The one has to tell the sizes of the other, too; and kernels get a view of another shape
-        # as a pointer of its own, of which it is said that no other one has its bytes.
+        # The remaining parameter has to determine the sizes of the other one. Besides, GPU kernels
+        # get a view of another shape as a separate pointer that is marked noalias.
         may_share = is_one_shape or (
             not accesses.has_threads and all(map(_is_static, (params[dying], params[written])))
         )
@@ -186,7 +185,7 @@ def _read_elements(func: tirx.PrimFunc) -> _Elements | None:
         lowered = _lowered(func, _TO_ELEMENTS)
         accesses = element_accesses(lowered)
     except (ValueError, RuntimeError, TypeError):
-        # What TVM cannot lower so, or the walk does not know: nothing is known of it.
+        # TVM cannot lower it, or the analysis does not support it.
         return None
     accesses.is_reordered |= any(
         str(key).startswith(_REORDERS)
@@ -213,7 +212,7 @@ def _is_static(buffer: tirx.Var) -> bool:
 
 
 def _in_order(flat: _Flat, dying: int, written: int, is_read: bool) -> OperatorOverlap:
-    """By the order of the accesses, byte by byte."""
+    """Return the overlap that the order of accesses allows, byte by byte."""
     assert flat.overlap is not None
     distance = flat.overlap.distance(flat.params[dying], flat.params[written])
     return OperatorOverlap(distance, is_exact=False, is_accumulated=is_read)

@@ -1,9 +1,9 @@
-"""PrimFuncs for tensors that begin inside their storage, and that share bytes with each other.
+"""Variants of PrimFuncs for tensors at offsets in a storage, and for tensors that share bytes.
 
-TVM's virtual machine passes such a tensor as the pointer of the storage and a byte offset. A
-PrimFunc takes it if the buffer has an `elem_offset` that is a variable. Tensors that share bytes
-become one parameter, and the others views of it: compilers take it that two parameters are apart
-(`tirx.noalias`, and always on devices), but know that views of one pointer are not.
+TVM's virtual machine passes a tensor as the pointer of its storage and a byte offset. A PrimFunc
+accepts the offset if the `elem_offset` of its buffer is a variable. Of several tensors that share
+bytes, one stays a parameter and the others become views of it, because compilers assume that
+parameters do not alias (`tirx.noalias`, and always on devices).
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from tvm.ir import Var
 
 
 def with_elem_offsets(func: tirx.PrimFunc, factors: Mapping[int, int]) -> tirx.PrimFunc:
-    """The PrimFunc in which buffers may begin at any element.
+    """Return the PrimFunc with buffers that may begin at any element.
 
     Parameters
     ----------
     func
-        the PrimFunc; of these parameters it accesses single elements only.
+        a PrimFunc that accesses these parameters only element by element.
     factors
-        index of a parameter -> elements of which the offsets are a multiple.
+        index of a parameter -> number of elements that divides its offsets.
     """
     replaced: dict[Var, tirx.Expr] = {}
     for index, factor in factors.items():
         param = func.params[index]
-        # Storage may have more than 2 GB, whatever type the sizes of a buffer have.
+        # int64, because a storage may exceed 2 GB, whatever type the sizes of a buffer have.
         offset = Var(f"{param.name}_elem_offset", "int64")
         replaced[param] = _like(param, offset, factor)
     return _substituted(func, replaced, list(func.params))
@@ -37,14 +37,14 @@ def with_elem_offsets(func: tirx.PrimFunc, factors: Mapping[int, int]) -> tirx.P
 
 @dataclass(frozen=True)
 class SharedParameter:
-    """A parameter with the memory of several.
+    """Parameters that share memory.
 
     Parameters
     ----------
     root
-        index of the one that remains: no other begins before it.
+        index of the parameter that remains; it begins first.
     views
-        index of each of the others -> elements from the start of the root to its own.
+        index of each other parameter, and its distance from the start of the root in elements.
     """
 
     root: int
@@ -54,20 +54,20 @@ class SharedParameter:
 def with_shared_parameters(
     func: tirx.PrimFunc, shared: tuple[SharedParameter, ...]
 ) -> tirx.PrimFunc:
-    """The PrimFunc without the parameters that are views of others.
+    """Return the PrimFunc without the parameters that become views of others.
 
     Parameters
     ----------
     func
         the PrimFunc.
     shared
-        which share memory: buffers of one type, of constant shapes or of the same.
+        parameters that share memory: buffers of one element type, with static or equal shapes.
     """
     replaced: dict[Var, tirx.Expr] = {}
     declared: list[tirx.Stmt] = []
-    for each in shared:
-        root = func.params[each.root]
-        for index, distance in each.views:
+    for group in shared:
+        root = func.params[group.root]
+        for index, distance in group.views:
             param = func.params[index]
             start = root.ty.elem_offset + distance
             if isinstance(param.ty.elem_offset, Var):
@@ -79,14 +79,14 @@ def with_shared_parameters(
                 declared.append(
                     tirx.DeclBuffer(replaced[param], data=tirx.buffer.buffer_data(root))
                 )
-    views = {index for each in shared for index, _ in each.views}
+    views = {index for group in shared for index, _ in group.views}
     params = [param for index, param in enumerate(func.params) if index not in views]
     changed = _substituted(func, replaced, params)
     return changed.with_body(_after(declared, changed.body)) if declared else changed
 
 
 def _like(param: Var, elem_offset: tirx.Expr, offset_factor: int) -> Var:
-    """A buffer that begins at another element of its memory."""
+    """Return a buffer like a parameter that begins at another element of its memory."""
     return tirx.decl_buffer(
         param.shape,
         str(param.dtype),
@@ -111,7 +111,7 @@ def _substituted(
 
 
 def _after(declared: list[tirx.Stmt], body: tirx.Stmt) -> tirx.Stmt:
-    """The body, in which these come first; blocks stay the outermost statement."""
+    """Insert declarations before a body; a block stays the outermost statement."""
     if not isinstance(body, s_tir.SBlockRealize):
         return tirx.SeqStmt([*declared, body])
     block = body.block

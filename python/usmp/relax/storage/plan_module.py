@@ -1,4 +1,4 @@
-"""Plans the storage of all Relax functions of a module."""
+"""Storage planning for all Relax functions of a module."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ Planned = dict[str, tuple[FunctionMemory, FunctionPlan]]
 
 @dataclass(frozen=True)
 class StorageOptions:
-    """What is asked of the planner.
+    """Options of the planner.
 
     Parameters
     ----------
     solve
         places the buffers of a problem.
     overlap
-        whether outputs may take bytes of inputs that die.
+        whether outputs may overlap inputs that die.
     require_bounds
-        whether a tensor whose size has no bound is an error.
+        whether a tensor of unbounded size is an error.
     """
 
     solve: Solve
@@ -60,17 +60,17 @@ class StorageOptions:
 
 
 def plan_module(mod: IRModule, options: StorageOptions) -> IRModule:
-    """The module with one storage in each memory of each function; what that cannot be done for is
-    allocated as TVM's `StaticPlanBlockMemory` does it.
+    """Plan one storage for each function and memory, and leave the other tensors to TVM's
+    `StaticPlanBlockMemory`.
 
-    No function allocates more than with that pass, where its plan can run.
+    No function allocates more bytes than with TVM's pass, unless TVM's plan cannot run.
 
     Raises
     ------
     ValueError
-        a bound is no size, or there is none where it is required.
+        a bound is invalid, or a required one is missing.
     """
-    # Before TVM's pass, which takes bounds of 0 or less. What was planned before stays so.
+    # Checked before TVM's pass, which accepts bounds below 1. Planned functions stay as they are.
     bounds = {
         name: SizeBounds(name, mod[name])
         for name in _relax_functions(mod)
@@ -118,13 +118,13 @@ def _relax_functions(mod: IRModule) -> list[str]:
 
 
 class _Operators(dict[str, OperatorMemory]):
-    """What is known of each PrimFunc of a module, once for those that are alike."""
+    """Memory facts on each PrimFunc of a module, shared by equal PrimFuncs."""
 
     def __init__(self, mod: IRModule) -> None:
         super().__init__()
         self._mod = mod
         self._alike: dict[int, list[OperatorMemory]] = {}
-        # A PrimFunc passes pointers, without offsets.
+        # PrimFuncs pass pointers to each other, without offsets.
         self._called_by_others = _called(
             IRModule({v: f for v, f in mod.functions.items() if isinstance(f, tirx.PrimFunc)})
         )
@@ -145,13 +145,13 @@ class _Operators(dict[str, OperatorMemory]):
 
 
 class _Placeable:
-    """Knows the memories of a module."""
+    """The memory scopes of the devices of a module."""
 
     def __init__(self, mod: IRModule) -> None:
-        self._scopes = [str(each.memory_scope) for each in mod.global_infos.get("vdevice", [])]
+        self._scopes = [str(device.memory_scope) for device in mod.global_infos.get("vdevice", [])]
 
     def is_placeable(self, allocation: Call) -> bool:
-        """Whether a tensor is allocated in flat memory, of a device that is known."""
+        """Return whether a tensor is allocated in flat memory of a known device."""
         index = device_index_of(allocation)
         if index < 0:
             return False
@@ -168,14 +168,14 @@ def _check_bounds(name: str, memory: FunctionMemory, bounds: SizeBounds) -> None
 
 def _no_bound(name: str, tensor: ManagedTensor, bounds: SizeBounds) -> str:
     sizes = bounds.unbounded(tensor)
-    what = f"the size of {tensor.name}, of shape {tensor.shape}, has no bound"
+    problem = f"the size of {tensor.name}, of shape {tensor.shape}, has no bound"
     if not sizes:
-        return f"{name}: {what}: it is no expression of sizes; leave require_bounds off"
+        return f"{name}: {problem}: it is no expression of sizes; leave require_bounds off"
     several = ", ".join(f'"{size}"' for size in sizes)
     known = {**bounds.upper, **dict.fromkeys(sizes, 1024)}
     entries = ", ".join(f'"{size}": {bound}' for size, bound in known.items())
     return (
-        f"{name}: {what}, since {several} has none; write the largest, as "
+        f"{name}: {problem}, since {several} has none; write the largest, as "
         f'R.func_attr({{"{UPPER_BOUNDS_ATTR}": {{{entries}}}}}). For a size that is not in the '
         "signature of the function there is no bound: leave require_bounds off"
     )
@@ -214,26 +214,26 @@ def _facts(
         for where, one in plan.plans.items()
         if is_better
     )
-    found = allocations_of(function)
+    allocations = allocations_of(function)
     outputs = {
         variable for variable, number in memory.numbers.items() if memory.tensors[number].is_output
     }
-    left = [size for variable, size in found.tensors.items() if variable not in outputs]
-    left += list(found.storages.values())
-    output_bytes = sum(size or 0 for var, size in found.tensors.items() if var in outputs)
+    others = [size for variable, size in allocations.tensors.items() if variable not in outputs]
+    others += list(allocations.storages.values())
+    output_bytes = sum(size or 0 for var, size in allocations.tensors.items() if var in outputs)
     ours = sum(storage.bytes for storage in storages)
     return FunctionStorage(
         name,
         storages,
-        sum(size or 0 for size in left) - ours,
-        len(left) - len(storages),
+        sum(size or 0 for size in others) - ours,
+        len(others) - len(storages),
         output_bytes,
         needs_less_by_tvm=not is_better,
     )
 
 
 def _without_unused(mod: IRModule, before: IRModule) -> IRModule:
-    """Without PrimFuncs that nothing calls any more, and new ones that nothing calls."""
+    """Remove private PrimFuncs that lost their last caller, and new ones without a caller."""
     used_before, used = _called(before), _called(mod)
     known = {str(variable.name_hint) for variable in before.functions}
     for variable, func in list(mod.functions.items()):
@@ -245,10 +245,10 @@ def _without_unused(mod: IRModule, before: IRModule) -> IRModule:
 
 
 def _called(mod: IRModule) -> set[str]:
-    """Names of all functions that others name."""
+    """Return the names of all functions that others mention."""
     return {
-        str(each.name_hint)
+        str(variable.name_hint)
         for func in mod.functions.values()
         if isinstance(func, (relax.Function, tirx.PrimFunc))
-        for each in nodes_of(func.body, GlobalVar)
+        for variable in nodes_of(func.body, GlobalVar)
     }

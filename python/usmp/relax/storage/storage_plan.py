@@ -1,4 +1,4 @@
-"""What was planned of the storage of Relax functions: facts for people, kept on the functions."""
+"""Summaries of planned storages, kept as attributes of Relax functions."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class MemoryStorage:
     Parameters
     ----------
     device_index
-        of the memory's device, among those of the module.
+        index of the memory's device among those of the module.
     scope
-        of the memory.
+        scope of the memory.
     bytes
-        of the storage, at the largest sizes.
+        size of the storage in bytes, at the largest symbolic sizes.
     lower_bound
-        no plan of these tensors takes less bytes.
+        lower bound of the bytes of any plan of these tensors.
     is_optimal
-        whether the bytes are proved to be the least.
+        whether the bytes are proved to be minimal.
     num_tensors
-        that have a place in it.
+        number of tensors in the storage.
     num_in_place
-        those of them that take bytes of an input of the operator that writes them.
+        number of tensors that overlap an input of the operator that writes them.
     """
 
     device_index: int
@@ -44,22 +44,22 @@ class MemoryStorage:
 
 @dataclass(frozen=True)
 class FunctionStorage:
-    """What one function allocates in a call.
+    """The allocations of a function in one call.
 
     Parameters
     ----------
     function
-        its name.
+        name of the function.
     storages
-        that were planned, one a memory.
+        planned storages, one for each memory.
     left_bytes
-        of storages and tensors that are left to TVM, without outputs; those whose size has a bound.
+        bytes of bounded storages and tensors that are left to TVM, without outputs.
     num_left
-        how many these are, and those whose size has no bound.
+        number of these storages and tensors, unbounded ones included.
     output_bytes
-        of outputs whose size has a bound, which callers keep.
+        bytes of bounded outputs, which callers keep.
     needs_less_by_tvm
-        the function has the plan of TVM's pass, which takes fewer bytes in all.
+        whether the function has the plan of TVM's pass, because it takes fewer bytes in all.
     """
 
     function: str
@@ -71,34 +71,34 @@ class FunctionStorage:
 
     @property
     def bytes(self) -> int:
-        """Of all but the outputs."""
+        """The bytes of all allocations except outputs."""
         return sum(storage.bytes for storage in self.storages) + self.left_bytes
 
     def __str__(self) -> str:
         lines = [
-            f"{self.function}: device {each.device_index}, {each.scope}: {each.bytes} bytes "
-            f"({'optimal' if each.is_optimal else f'lower bound {each.lower_bound}'}), "
-            f"{each.num_tensors} tensors, {each.num_in_place} in place"
-            for each in self.storages
+            f"{self.function}: device {plan.device_index}, {plan.scope}: {plan.bytes} bytes "
+            f"({'optimal' if plan.is_optimal else f'lower bound {plan.lower_bound}'}), "
+            f"{plan.num_tensors} tensors, {plan.num_in_place} in place"
+            for plan in self.storages
         ]
-        left = f"{self.function}: left to TVM: {self.left_bytes} bytes in {self.num_left}"
+        rest = f"{self.function}: left to TVM: {self.left_bytes} bytes in {self.num_left}"
         if self.needs_less_by_tvm:
-            left += ", since its own plan of the function takes fewer bytes"
-        return "\n".join([*lines, left, f"{self.function}: outputs: {self.output_bytes} bytes"])
+            rest += ", since its own plan of the function takes fewer bytes"
+        return "\n".join([*lines, rest, f"{self.function}: outputs: {self.output_bytes} bytes"])
 
 
 def _read(facts: Mapping[str, Any]) -> FunctionStorage:
     storages = tuple(
         MemoryStorage(
-            device_index=int(each["device_index"]),
-            scope=str(each["scope"]),
-            bytes=int(each["bytes"]),
-            lower_bound=int(each["lower_bound"]),
-            is_optimal=bool(each["is_optimal"]),
-            num_tensors=int(each["num_tensors"]),
-            num_in_place=int(each["num_in_place"]),
+            device_index=int(entry["device_index"]),
+            scope=str(entry["scope"]),
+            bytes=int(entry["bytes"]),
+            lower_bound=int(entry["lower_bound"]),
+            is_optimal=bool(entry["is_optimal"]),
+            num_tensors=int(entry["num_tensors"]),
+            num_in_place=int(entry["num_in_place"]),
         )
-        for each in facts["storages"]
+        for entry in facts["storages"]
     )
     return FunctionStorage(
         str(facts["function"]),
@@ -115,21 +115,21 @@ STORAGE_PLAN_ATTR: Attribute[FunctionStorage] = Attribute(
     "Relax function",
     "the facts of its storage, as `storage_plan` reads them",
     _read,
-    lambda facts: {**asdict(facts), "storages": [asdict(each) for each in facts.storages]},
+    lambda facts: {**asdict(facts), "storages": [asdict(storage) for storage in facts.storages]},
 )
 
 
 def storage_plan(mod: IRModule) -> tuple[FunctionStorage, ...]:
-    """The facts of each function that `PlanStorage` planned, by name of the function.
+    """Return the storage of each function that `PlanStorage` planned, sorted by name.
 
     Parameters
     ----------
     mod
-        what the pass returned, or what later passes made of it.
+        a module after `PlanStorage`, and perhaps later passes.
     """
-    found = []
+    storages = []
     for variable, function in mod.functions.items():
         facts = STORAGE_PLAN_ATTR.read(getattr(function, "attrs", None))
         if facts is not None:
-            found.append(replace(facts, function=str(variable.name_hint)))
-    return tuple(sorted(found, key=lambda each: each.function))
+            storages.append(replace(facts, function=str(variable.name_hint)))
+    return tuple(sorted(storages, key=lambda storage: storage.function))

@@ -1,4 +1,4 @@
-"""How many bytes tensors of a Relax function take at most."""
+"""Upper bounds of the bytes of a Relax function's tensors."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from usmp.objects.attributes import LOWER_BOUNDS_ATTR, UPPER_BOUNDS_ATTR
 from usmp.tir.nodes import nodes_of
 
 ALIGNMENT = 64
-"""Bytes of which the place of a tensor is a multiple: TVM's own allocators align so."""
+"""Largest alignment of a tensor in bytes, that of TVM's own allocators."""
 _NO_BOUND = (1 << 63) - 1
 
 
 class SizeBounds:
-    """The bounds of the symbolic sizes in the signature of a function, as TVM's planner has them.
+    """The bounds of the symbolic sizes in the signature of a function, as TVM's planner reads them.
 
     Parameters
     ----------
     name
-        of the function, for messages.
+        name of the function, for messages.
     function
-        its attribute `tir_var_upper_bound` has the bounds, by the names of the sizes.
+        a function with bounds in its attribute `tir_var_upper_bound`.
 
     Raises
     ------
@@ -63,20 +63,20 @@ class SizeBounds:
             )
 
     def used_by(self, tensors: Iterable[ManagedTensor]) -> dict[tirx.Var, tuple[int, int]]:
-        """The sizes in the shapes of tensors, with the smallest and the largest value of each."""
-        sizes = {each: None for tensor in tensors for each in nodes_of(tensor.shape, tirx.Var)}
-        bounds = {each: self.domains[each] for each in sizes if each in self.domains}
+        """Return the sizes in the shapes of tensors, each with its smallest and largest value."""
+        sizes = {size: None for tensor in tensors for size in nodes_of(tensor.shape, tirx.Var)}
+        bounds = {size: self.domains[size] for size in sizes if size in self.domains}
         return {
-            each: (int(bound.min_value), int(bound.max_value)) for each, bound in bounds.items()
+            size: (int(bound.min_value), int(bound.max_value)) for size, bound in bounds.items()
         }
 
     def bytes_of(self, tensor: ManagedTensor) -> int | None:
-        """Bytes of a tensor, at the most; None if its size has no bound."""
+        """Return the maximum size of a tensor in bytes, or None if unbounded."""
         elements = self.elements_of(tensor.shape)
         return None if elements is None else elements * item_bytes(tensor.dtype)
 
     def elements_of(self, shape: relax.Expr) -> int | None:
-        """Elements of a tensor of a shape, at the most; None if they have no bound."""
+        """Return the maximum number of elements of a shape, or None if unbounded."""
         if not isinstance(shape, relax.ShapeExpr):
             return None
         extents = [self.largest(extent) for extent in shape.values[:]]
@@ -84,35 +84,35 @@ class SizeBounds:
         return prod(known) if len(known) == len(extents) else None
 
     def largest(self, extent: tirx.Expr) -> int | None:
-        """The largest value of an extent; None if it has no bound."""
+        """Return the largest value of an extent, or None if unbounded."""
         if isinstance(extent, tirx.IntImm):
             return int(extent)
-        if any(each not in self.domains for each in nodes_of(extent, tirx.Var)):
+        if any(variable not in self.domains for variable in nodes_of(extent, tirx.Var)):
             return None
-        found = int(self.analyzer.const_int_bound(extent).max_value)
-        if found < _NO_BOUND:
-            return max(found, 0)
+        bound = int(self.analyzer.const_int_bound(extent).max_value)
+        if bound < _NO_BOUND:
+            return max(bound, 0)
         largest = self.analyzer.simplify(self.analyzer.int_set(extent, self.domains).max_value)
         return max(int(largest), 0) if isinstance(largest, tirx.IntImm) else None
 
     def unbounded(self, tensor: ManagedTensor) -> list[str]:
-        """The names of the sizes in the shape of a tensor that have no bound."""
+        """Return the names of the unbounded sizes in the shape of a tensor."""
         names = {
-            str(each.name): None
-            for each in nodes_of(tensor.shape, tirx.Var)
-            if each not in self.domains
+            str(size.name): None
+            for size in nodes_of(tensor.shape, tirx.Var)
+            if size not in self.domains
         }
         return list(names)
 
 
 def _sizes_of_parameters(function: relax.Function) -> list[tirx.Var]:
-    """The symbolic sizes that are known as the function begins."""
-    found = (relax.analysis.definable_tir_vars_in_type(each.ty) for each in function.params)
-    return list(dict.fromkeys(variable for each in found for variable in each))
+    """Return the symbolic sizes that the parameters of a function define."""
+    sizes = (relax.analysis.definable_tir_vars_in_type(param.ty) for param in function.params)
+    return list(dict.fromkeys(variable for group in sizes for variable in group))
 
 
 def _attribute(name: str, function: relax.Function, key: Attribute[Any]) -> Mapping[str, int]:
-    """The numbers of an attribute; what is none is an error of TVM's own pass."""
+    """Return the integers of an attribute; TVM's own pass raises for other values."""
     bounds = key.of(function) or {}
     if not isinstance(bounds, Mapping):
         raise ValueError(
@@ -123,6 +123,6 @@ def _attribute(name: str, function: relax.Function, key: Attribute[Any]) -> Mapp
 
 
 def alignment_of(size: int) -> int:
-    """Bytes of which the place of a tensor of some bytes is a multiple: no access to it is wider
-    than the largest power of two in them."""
+    """Return the alignment of a tensor of `size` bytes: no access is wider than the largest power
+    of two in its size."""
     return min(ALIGNMENT, 1 << max(size, 1).bit_length() - 1)
