@@ -1,1 +1,1 @@
-"""Windows of time that slide: which rows of each tensor a run shares with the one before it."""
+"""Sliding windows of time: runs reuse rows that the previous run computed."""

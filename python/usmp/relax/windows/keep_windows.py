@@ -1,4 +1,4 @@
-"""A `main` that is given the new rows of its windows, and keeps the others as states."""
+"""A `main` that takes only the new rows of its windows, and keeps the others as states."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from usmp.support.unique_names import UniqueNames
 def with_kept_windows(
     mod: IRModule, main: relax.Function, found: Slides, initial: Mapping[Var, np.ndarray]
 ) -> IRModule:
-    """The module whose `main` computes the rows that are new in each run.
+    """Return the module whose `main` computes only the rows that are new in each run.
 
     Parameters
     ----------
     found
-        what slides in `main`.
+        the sliding tensors of `main`.
     initial
-        for each tensor of which rows are kept: what one row holds before the first run, in the
-        tensor's shape but for the rows, of which there is one.
+        tensor with kept rows -> value of its rows before the first run, in the tensor's shape with
+        one row.
     """
     alone = without_callees(mod, found.operators.keys())
     del alone[alone.get_global_var("main")]
@@ -50,21 +50,21 @@ def with_kept_windows(
 
 
 def kept_tensors(found: Slides) -> list[Var]:
-    """The tensors of which rows are kept from one run to the next."""
+    """Return the tensors whose rows are kept from one run to the next."""
     ranges = ((var, *kept_rows(found, var)) for var in found.slides)
     return [var for var, begin, end in ranges if begin < end]
 
 
 @dataclass(frozen=True, eq=False)
 class _Window:
-    """The rows of a tensor that are there in a run.
+    """The rows of a tensor that a run has.
 
     Parameters
     ----------
     start
-        those at the start, if they are computed in each run.
+        the rows at the start, if they are computed in each run.
     tensor
-        those from `begin` on, kept ones in front. Between the two none is missing that is read.
+        the rows from `begin` on, kept ones first. No row between `start` and these is read.
     """
 
     start: relax.Expr | None
@@ -73,7 +73,7 @@ class _Window:
 
 
 class _Rewriter:
-    """The function that is made."""
+    """The builder of the new function."""
 
     def __init__(
         self,
@@ -94,16 +94,19 @@ class _Rewriter:
             self.states[var] = relax.Var(name, self._type(var, end - begin))
 
     def rewritten(self) -> IRModule:
-        """The module with it."""
-        given = {
+        """Return the module with the new function."""
+        windows = {
             param: relax.Var(str(param.name), self._type(param, self.found.slides[param].shift))
             for param in self.main.params
             if param in self.found.slides
         }
-        params = [*(given.get(param, param) for param in self.main.params), *self.states.values()]
+        params = [
+            *(windows.get(param, param) for param in self.main.params),
+            *self.states.values(),
+        ]
         with self.builder.function("main", params):
             with self.builder.dataflow():
-                for param, rows in given.items():
+                for param, rows in windows.items():
                     self._join(param, [rows])
                 for block in self.main.body.blocks:
                     for binding in block.bindings:
@@ -127,7 +130,7 @@ class _Rewriter:
         return relax.TensorType(shape, str(var.ty.dtype))
 
     def _infos(self) -> list[StateInfo]:
-        """Of all states."""
+        """Return the infos of all states."""
         count = len(flatten_types(self.main.body.body.ty))
         infos = states_of(self.main)
         for index, (var, state) in enumerate(self.states.items()):
@@ -149,19 +152,19 @@ class _Rewriter:
         parts = []
         for rows in computed_rows(self.found, binding.var):
             reads = operator.access.reads
-            given = {
+            ranges = {
                 index: reads[index].needed(rows, self.found.slides[var].rows)
                 for index, var in operator.operands.items()
             }
             tensors = {
-                index: self._rows(var, given[index]) for index, var in operator.operands.items()
+                index: self._rows(var, ranges[index]) for index, var in operator.operands.items()
             }
-            made = operator.emit(self.builder, rows, given, tensors)
-            parts.append(self.builder.emit(made, name))
+            computed = operator.emit(self.builder, rows, ranges, tensors)
+            parts.append(self.builder.emit(computed, name))
         self._join(binding.var, parts)
 
     def _join(self, var: Var, computed: Sequence[relax.Expr]) -> None:
-        """The window of a tensor: what is kept, and behind it what is new."""
+        """Record the window of a tensor: kept rows, then new rows."""
         *start, end = computed
         begin, _ = kept_rows(self.found, var)
         tensor = end
@@ -176,7 +179,7 @@ class _Rewriter:
         return self.builder.emit(relax.op.concat(list(parts), axis), f"{var.name}_rows")
 
     def _rows(self, var: Var, rows: Interval) -> relax.Expr:
-        """Some rows of a window."""
+        """Return some rows of a window."""
         window, (begin, end) = self.windows[var], rows
         if begin >= window.begin or window.start is None:
             return self._part(var, window.tensor, (begin - window.begin, end - window.begin))
@@ -184,7 +187,7 @@ class _Rewriter:
         start = self._part(var, window.start, (begin, min(end, border)))
         if end <= border:
             return start
-        # What lies before the rows that are kept is all at the start.
+        # All rows before the kept ones are in `start`.
         assert window.begin == border
         return self._concat([start, self._part(var, window.tensor, (0, end - border))], var)
 
@@ -195,17 +198,17 @@ class _Rewriter:
         return self.builder.emit(relax.op.strided_slice(tensor, [axis], [begin], [end]))
 
     def _after(self, var: Var) -> relax.Expr:
-        """A state after the run: its rows, so many rows further down."""
+        """Return a state after the run: its rows, shifted by the number of new rows."""
         shift = self.found.slides[var].shift
         begin, end = kept_rows(self.found, var)
         return self._rows(var, (begin + shift, end + shift))
 
     def _substituted(self, expr: relax.Expr) -> relax.Expr:
-        """A value with windows in the places of tensors."""
-        replaced: relax.Expr = tvm_ffi.structural_map(
+        """Return a value with tensors replaced."""
+        result: relax.Expr = tvm_ffi.structural_map(
             expr, (Var, lambda var: self.replaced.get(var, var))
         )
-        return replaced
+        return result
 
 
 def _results(body: relax.Expr) -> list[relax.Expr]:

@@ -1,4 +1,4 @@
-"""Which rows of each tensor are those of the run before, further down."""
+"""The rows of each tensor that the previous run computed, at a shifted position."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from usmp.tir.nodes import nodes_of
 
 @dataclass(frozen=True)
 class Slide:
-    """A tensor whose rows move up from one run to the next.
+    """The movement of a tensor's rows from one run to the next.
 
-    Row `r` is what row `r + shift` was in the run before, if both are among `alike`.
+    Row `r` equals row `r + shift` of the previous run, if both are in `alike`.
 
     Parameters
     ----------
     axis
-        of the rows.
+        axis of rows.
     rows
-        how many it has.
+        number of rows.
     shift
-        how many are new in each run.
+        number of new rows in each run.
     alike
-        rows [begin, end) that move; those before and behind depend on padding, too.
+        rows [begin, end) that move; the others depend on padding, too.
     """
 
     axis: int
@@ -40,28 +40,28 @@ class Slide:
 
     @property
     def kept_end(self) -> int:
-        """The first row behind those that the run before has computed already."""
+        """The end of the rows that the previous run has computed."""
         return self.alike[1] - self.shift
 
 
 @dataclass(eq=False)
 class Slides:
-    """What slides in a function.
+    """The sliding tensors of a function.
 
     Parameters
     ----------
     slides
         variable -> how it slides, in order.
     operators
-        variable -> the operator that makes its rows; inputs have none.
+        variable -> the operator that computes its rows; inputs have none.
     read
-        variable -> the ranges of its rows that something reads.
+        variable -> the ranges of its rows that are read.
     wholes
-        variable -> values that need all of it to be there, in order.
+        variable -> values that need the whole tensor, in order.
     constants
-        variables that stand for a constant.
+        variables that are bound to a constant.
     reasons
-        why what reads a variable needs all of it, where another hop would help.
+        variable -> why its reader needs the whole tensor, where another hop would help.
     """
 
     slides: dict[Var, Slide] = field(default_factory=dict)
@@ -73,49 +73,49 @@ class Slides:
 
 
 def slides_of(mod: IRModule, main: relax.Function, inputs: Mapping[Var, Slide]) -> Slides:
-    """Read a function.
+    """Find the sliding tensors of a function.
 
     Parameters
     ----------
     inputs
-        parameters that are windows.
+        parameters that are windows, with their slides.
     """
-    found = Slides(dict(inputs), wholes={var: [] for var in inputs})
+    result = Slides(dict(inputs), wholes={var: [] for var in inputs})
 
     def is_constant(expr: relax.Expr) -> bool:
-        return isinstance(expr, GenericConst) or expr in found.constants
+        return isinstance(expr, GenericConst) or expr in result.constants
 
     bindings = [binding for block in main.body.blocks for binding in block.bindings]
     for binding in bindings:
         value, read = binding.value, _tensors(binding.value)
-        sliding = [var for var in read if var in found.slides]
+        sliding = [var for var in read if var in result.slides]
         if not sliding:
             if isinstance(value, GenericConst):
-                found.constants[binding.var] = value
+                result.constants[binding.var] = value
             continue
-        axes = {var: found.slides[var].axis for var in sliding}
+        axes = {var: result.slides[var].axis for var in sliding}
         operator = axis_operator(mod, value, axes, is_constant)
-        slide = None if operator is None else _slide(operator, found, operator_name(value))
+        slide = None if operator is None else _slide(operator, result, operator_name(value))
         if operator is None or slide is None:
             for var in sliding:
-                found.wholes[var].append(value)
+                result.wholes[var].append(value)
             continue
-        found.slides[binding.var], found.operators[binding.var] = slide, operator
-        found.wholes[binding.var] = []
+        result.slides[binding.var], result.operators[binding.var] = slide, operator
+        result.wholes[binding.var] = []
     for var in _tensors(main.body.body):
-        if var in found.slides:
-            found.wholes[var].append(main.body.body)
-    _need_rows(found)
-    return found
+        if var in result.slides:
+            result.wholes[var].append(main.body.body)
+    _need_rows(result)
+    return result
 
 
 def _tensors(expr: relax.Expr) -> list[Var]:
-    """The variables that an expression reads, functions apart."""
+    """Return the variables that an expression reads, without functions."""
     return [var for var in nodes_of(expr, Var) if not isinstance(var, GlobalVar)]
 
 
 def _slide(operator: AxisOperator, known: Slides, name: str) -> Slide | None:
-    """How a result slides; None if nothing of it is there already."""
+    """Return how a result slides, or None if no row can be reused."""
     if operator.access.extent == 1:
         return None
     shifts: set[int] = set()
@@ -149,7 +149,7 @@ def _slide(operator: AxisOperator, known: Slides, name: str) -> Slide | None:
 
 
 def _need_rows(found: Slides) -> None:
-    """Fill `read`, from the last operator to the first."""
+    """Fill `found.read`, from the last operator to the first."""
     found.read = {
         var: [(0, slide.rows)] if found.wholes[var] else [] for var, slide in found.slides.items()
     }
@@ -161,10 +161,10 @@ def _need_rows(found: Slides) -> None:
 
 
 def computed_rows(found: Slides, var: Var) -> list[Interval]:
-    """The rows that each run computes: those at the start that padding has a part in, if anything
-    reads them, and those at the end."""
+    """Return the rows that each run computes: those at the start that depend on padding, if they
+    are read, and those at the end."""
     slide = found.slides[var]
-    # What padding has a part in is not kept, so that nothing needs it which nothing reads.
+    # Rows that depend on padding are not kept, so they are computed only if they are read.
     last = max([slide.alike[1], *(stop for _, stop in found.read[var])])
     begin, end = slide.alike[0], (slide.kept_end, last)
     reads_start = any(first < begin for first, _ in found.read[var])
@@ -172,14 +172,14 @@ def computed_rows(found: Slides, var: Var) -> list[Interval]:
 
 
 def kept_rows(found: Slides, var: Var) -> Interval:
-    """The rows that are kept from the run before; empty if nothing reads them."""
+    """Return the rows that are kept from the previous run; empty if none are read."""
     begin, end = found.slides[var].alike[0], found.slides[var].kept_end
     firsts = [max(first, begin) for first, last in found.read[var] if first < end and last > begin]
     return min(firsts, default=end), end
 
 
 def input_slide(param: Var, rows: int) -> Slide | None:
-    """How a parameter slides of which so many rows are new in each run; None if it has only one."""
+    """Return how a parameter with `rows` new rows in each run slides, or None if it has one row."""
     shape = shape_of(param)
     axis = next((axis for axis, extent in enumerate(shape) if extent > 1), None)
     if axis is None:
