@@ -1,4 +1,4 @@
-"""Relax to Relax, one pass a file."""
+"""Passes on Relax modules, one pass a file."""
 
 from usmp.relax.transform.add_root_blocks import AddRootBlocks
 from usmp.relax.transform.bind_symbolic_sizes import BindSymbolicSizes

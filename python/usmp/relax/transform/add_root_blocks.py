@@ -1,4 +1,4 @@
-"""AddRootBlocks: PrimFuncs of plain loops have the form that Relax passes expect of operators."""
+"""AddRootBlocks: PrimFuncs of plain loops get the root block that Relax passes expect."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from usmp.tir.nodes import nodes_of
 class AddRootBlocks(ModulePass):
     """Put a root block around the body of each PrimFunc that `R.call_tir` calls and that has none.
 
-    TVM's fusion looks at operators as blocks. Nothing is known of this one, so that nothing is
-    fused with it; its loops stay as they are. PrimFuncs that call others pass pointers to them.
+    TVM's fusion analyzes operators as blocks. The root block is opaque, so nothing is fused with it
+    and its loops stay as they are. PrimFuncs that call others pass them pointers.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
@@ -43,7 +43,8 @@ class AddRootBlocks(ModulePass):
 
 
 def _passing_pointers(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """Return the function, which passes pointers to others: TVM flattens no whole buffers there."""
+    """Pass pointers instead of buffers to other PrimFuncs, because TVM does not flatten these
+    buffers."""
 
     def with_pointers(call: Call) -> Call:
         if not isinstance(call.op, GlobalVar):

@@ -1,4 +1,4 @@
-"""BindSymbolicSizes: operators have the shape variables of the `main` that calls them."""
+"""BindSymbolicSizes: PrimFuncs use the shape variables of the `main` that calls them."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ from usmp.tir.size_expressions import has_symbolic_shapes
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.BindSymbolicSizes")
 class BindSymbolicSizes(ModulePass):
-    """Give the shape variables of each PrimFunc the values that they have where it is called.
+    """Bind the shape variables of each PrimFunc to the values at its call sites.
 
-    TVM's legalization makes PrimFuncs with shape variables of their own, which a call binds by the
-    shapes of its arguments. Here they become expressions of the variables of `main`, so that a
-    variable means one number wherever it stands. A PrimFunc that is called with several shapes
-    becomes several.
+    TVM's legalization gives each PrimFunc its own shape variables. Here they become expressions of
+    the variables of `main`, so that a variable is one number in the whole module. A PrimFunc that
+    is called with several shapes is copied for each.
 
     Raises
     ------
     UnsupportedModelError
-        a shape of a PrimFunc that its arguments do not tell.
+        a shape of a PrimFunc does not follow from its arguments.
     """
 
     reads = SIZE_BOUNDS
@@ -45,11 +44,11 @@ class BindSymbolicSizes(ModulePass):
         }
         if not symbolic:
             return mod
-        # No BlockBuilder: for it PrimFuncs are equal of which one has [n, m] and the other [m, n].
+        # Not with a BlockBuilder, which merges PrimFuncs of shapes [n, m] and [m, n].
         kept = {v: f for v, f in mod.functions.items() if v not in symbolic}
         bound = IRModule(kept, attrs=mod.attrs)
         names = UniqueNames(str(v.name_hint) for v in bound.functions)
-        made: dict[tuple[GlobalVar, str], GlobalVar] = {}
+        variants: dict[tuple[GlobalVar, str], GlobalVar] = {}
 
         def bind(call: Call) -> Call:
             if getattr(call.op, "name", "") not in _CALLS or call.args[0] not in symbolic:
@@ -57,10 +56,10 @@ class BindSymbolicSizes(ModulePass):
             callee = call.args[0]
             func, values = mod[callee], _values(mod[callee], call, str(callee.name_hint))
             key = callee, str([(str(var.name), str(value)) for var, value in values.items()])
-            if key not in made:
-                made[key] = GlobalVar(names.unique(str(callee.name_hint)))
-                bound.update_func(made[key], _bound(func, values))
-            args = [made[key], _tensors(call.args[1])]
+            if key not in variants:
+                variants[key] = GlobalVar(names.unique(str(callee.name_hint)))
+                bound.update_func(variants[key], _bound(func, values))
+            args = [variants[key], _tensors(call.args[1])]
             return Call(call.op, args, call.attrs, call.ty_args, call.span, call.ty)
 
         body = tvm_ffi.structural_map(main, (Call, bind))
@@ -72,20 +71,20 @@ _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 
 
 def _values(func: tirx.PrimFunc, call: Call, name: str) -> dict[Var, tirx.Expr]:
-    """What the shape variables of a PrimFunc are where it is called."""
+    """Return the values of a PrimFunc's shape variables at a call site."""
     results = flatten_types(call.ty_args[0])
     if call.op.name == "relax.call_tir_inplace":
         indices = [int(index) for index in call.attrs.inplace_indices]
         results = [ty for ty, index in zip(results, indices, strict=True) if index < 0]
     sizes = list(call.args[2].values) if len(call.args) > 2 else []
     values: dict[Var, tirx.Expr] = {}
-    for param, given in zip(func.params, [*call.args[1].fields, *results, *sizes], strict=True):
+    for param, argument in zip(func.params, [*call.args[1].fields, *results, *sizes], strict=True):
         if isinstance(param.ty, PointerType):
             continue
         if not tirx.is_buffer_var(param):
-            values[param] = getattr(given, "value", given)
+            values[param] = getattr(argument, "value", argument)
             continue
-        shape = (given if isinstance(given, relax.TensorType) else given.ty).shape
+        shape = (argument if isinstance(argument, relax.TensorType) else argument.ty).shape
         for extent, value in zip(param.shape, shape, strict=True):
             if isinstance(extent, Var):
                 values.setdefault(extent, value)
@@ -99,20 +98,20 @@ def _values(func: tirx.PrimFunc, call: Call, name: str) -> dict[Var, tirx.Expr]:
 
 
 def _mentioned(func: tirx.PrimFunc) -> set[Var]:
-    """The variables in the shapes of what a PrimFunc takes."""
+    """Return the variables in the shapes of a PrimFunc's buffers."""
     buffers = (param for param in func.params if tirx.is_buffer_var(param))
     return {var for buffer in buffers for extent in buffer.shape for var in nodes_of(extent, Var)}
 
 
 def _bound(func: tirx.PrimFunc, values: Mapping[Var, tirx.Expr]) -> tirx.PrimFunc:
-    """The PrimFunc with these values of its shape variables."""
-    # A shape tells TVM a variable only if it is an extent by itself; so all are parameters.
+    """Specialize a PrimFunc to these values of its shape variables."""
+    # As parameters, because TVM infers a variable only from an extent that is the variable itself.
     shape_variables = [var for var in values if var not in set(func.params)]
     params = [*func.params, *shape_variables]
-    taking = tirx.PrimFunc(params, func.body, func.ret_type, func.attrs)
-    return taking.specialize(dict(values))
+    extended = tirx.PrimFunc(params, func.body, func.ret_type, func.attrs)
+    return extended.specialize(dict(values))
 
 
 def _tensors(arguments: relax.Tuple) -> relax.Tuple:
-    """The arguments that are no sizes."""
+    """Return the tensors among the arguments, without sizes."""
     return relax.Tuple([f for f in arguments.fields if isinstance(f.ty, relax.TensorType)])

@@ -1,4 +1,4 @@
-"""CheckCalls: what a Relax module calls can be a function in C."""
+"""CheckCalls: all callees of a Relax module can become C functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PACKED = {
     "relax.call_builtin_with_ctx": "call_builtin_with_ctx",
     "relax.call_py_func": "call_py_func",
 }
-"""Operators whose first argument is a function of TVM's runtime, as the user writes them."""
+"""Operators that call a function of TVM's runtime -> their names in R."""
 _OF_THE_RUNTIME = {
     "relax.print": "leave it out",
     "relax.assert_op": "leave it out, and check inputs before the run",
@@ -34,9 +34,9 @@ _OF_THE_RUNTIME = {
     "relax.to_vdevice": "leave it out; a build is for one device",
     "relax.hint_on_device": "leave it out; a build is for one device",
 }
-"""Operators that need TVM's runtime, and what to do without."""
+"""Operators that need TVM's runtime -> advice for the user."""
 _OF_SEVERAL_DEVICES = ("relax.ccl.", "relax.dist.")
-"""How the names of operators begin that need several devices."""
+"""Prefixes of operators that need several devices."""
 _PACKED_IN_TIR = (
     "tirx.tvm_call_packed",
     "tirx.tvm_call_cpacked",
@@ -47,21 +47,20 @@ _PACKED_IN_TIR = (
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.CheckCalls")
 class CheckCalls(ModulePass):
-    """Check that the Relax functions of a module call what C can call, with what that takes.
+    """Check that Relax functions call only what C can call, with matching arguments.
 
-    A PrimFunc takes the tensors of its call, then those of the results, then sizes, each tensor
-    with its shape and element type, and each element next to the one before. The module is returned
-    as it is.
+    A PrimFunc takes the argument tensors, then the result tensors, then sizes. Tensors must match
+    in shape and element type, and be compact. The module is returned as it is.
 
     Raises
     ------
     UnsupportedModelError
-        a function that only TVM's runtime can call, an operator that needs the runtime, or a
-        PrimFunc that takes other arguments, runs in threads, or calls such a function.
+        a function or an operator needs TVM's runtime, or a PrimFunc takes other arguments, runs in
+        threads, or calls a packed function.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Look at each binding."""
+        """Check each call that is bound."""
 
         def on_binding(binding: relax.VarBinding) -> None:
             if isinstance(binding.value, Call):
@@ -114,7 +113,7 @@ def _check_call(mod: IRModule, call: Call, result: str) -> None:
 
 
 def _check_inner_calls(mod: IRModule, caller: GlobalVar) -> None:
-    """Check what a PrimFunc passes to others, at any depth."""
+    """Check the calls from a PrimFunc to others, transitively."""
     waiting = [caller]
     for variable in waiting:
         for call in nodes_of(mod[variable].body, Call):
@@ -135,13 +134,13 @@ def _check_inner_calls(mod: IRModule, caller: GlobalVar) -> None:
 
 
 def _check_passed(param: Var, argument: tirx.Expr, where: str) -> None:
-    """Check that a buffer that is passed has the elements that are asked for."""
+    """Check that a passed buffer has the element type of the parameter, and as many elements."""
     if getattr(getattr(argument, "op", None), "name", "") == "tirx.buffer_data":
         argument = argument.args[0]
     if not tirx.is_buffer_var(param) or not tirx.is_buffer_var(argument):
         return
-    given, taken = (prod(each.shape) for each in (argument, param))
-    is_small = isinstance(given, tirx.IntImm) and isinstance(taken, tirx.IntImm) and given < taken
+    count, least = (prod(buffer.shape) for buffer in (argument, param))
+    is_small = isinstance(count, tirx.IntImm) and isinstance(least, tirx.IntImm) and count < least
     if str(param.dtype) != str(argument.dtype) or is_small:
         raise UnsupportedModelError(
             f"{where}, which takes {shown(param.name)} as {param.dtype}{_listed(param.shape)}, and "
@@ -157,19 +156,19 @@ def _refuse_packed(name: str, operator: str, result: str) -> None:
 
 
 def check_prim_func(func: tirx.PrimFunc, name: str, advice: str) -> None:
-    """Raise if a PrimFunc needs TVM's runtime, or runs in threads.
+    """Raise if a PrimFunc needs TVM's runtime or runs in threads.
 
     Parameters
     ----------
     name
-        that of its GlobalVar.
+        name of the PrimFunc in messages.
     advice
-        what to do without a packed function.
+        how to avoid the packed function.
 
     Raises
     ------
     UnsupportedModelError
-        it does; the message has the name of the packed function, or of the loop.
+        it does; the message names the packed function or the loop.
     """
     for call in nodes_of(func.body, Call):
         if getattr(call.op, "name", "") in _PACKED_IN_TIR:
@@ -188,22 +187,22 @@ def check_prim_func(func: tirx.PrimFunc, name: str, advice: str) -> None:
 
 
 def _check_arguments(func: tirx.PrimFunc, call: Call, where: str) -> None:
-    """Check that a PrimFunc takes what a call passes to it."""
+    """Check that the parameters of a PrimFunc match the arguments of a call."""
     tensors = call.args[1]
-    given = list(flatten_types(tensors.ty))
+    inputs = list(flatten_types(tensors.ty))
     results = list(flatten_types(call.ty_args[0]))
     if call.op.name == "relax.call_tir_inplace":
         indices = [int(index) for index in call.attrs.inplace_indices]
         results = [ty for ty, index in zip(results, indices, strict=True) if index < 0]
     sizes = list(call.args[2].values) if len(call.args) > 2 else []
-    count = len(given) + len(results) + len(sizes)
+    count = len(inputs) + len(results) + len(sizes)
     if len(func.params) != count:
         raise UnsupportedModelError(
             f"{where} takes {len(func.params)} arguments, and is called with {count}: "
-            f"{len(given)} inputs, {len(results)} results and {len(sizes)} sizes"
+            f"{len(inputs)} inputs, {len(results)} results and {len(sizes)} sizes"
         )
     values: dict[Var, tirx.Expr] = {}
-    for param, ty in zip(func.params, [*given, *results], strict=False):
+    for param, ty in zip(func.params, [*inputs, *results], strict=False):
         if isinstance(ty, relax.TensorType):
             _check_tensor(param, ty, values, where)
 
@@ -211,12 +210,12 @@ def _check_arguments(func: tirx.PrimFunc, call: Call, where: str) -> None:
 def _check_tensor(
     param: Var, ty: relax.TensorType, values: dict[Var, tirx.Expr], where: str
 ) -> None:
-    """Check that a parameter is a buffer like a tensor.
+    """Check that a parameter is a buffer with the type of a tensor.
 
     Parameters
     ----------
     values
-        gains what the shape variables of the buffer are.
+        shape variable -> its value; variables of the buffer are added.
     """
     if not tirx.is_buffer_var(param):
         if isinstance(param.ty, PointerType) and str(param.ty.element_type) not in ("", "void"):

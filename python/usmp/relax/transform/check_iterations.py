@@ -1,4 +1,4 @@
-"""CheckIterations: a small file may ask for hours of loops."""
+"""CheckIterations: no operator runs for hours, which a small file could ask for."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class CheckIterations(ModulePass):
     Raises
     ------
     LimitError
-        one does not, as a pooling window of 2^30 by 2^30; the message names it.
+        a PrimFunc does not, as a pooling window of 2^30 by 2^30; the message names it.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Look at the PrimFuncs."""
+        """Check the PrimFuncs."""
         check_iterations(mod)
         return mod

@@ -1,4 +1,4 @@
-"""CheckShapes: memory is planned at compile time, so shapes are known but for sizes of runs."""
+"""CheckShapes: shapes are static or symbolic, because memory is planned at compile time."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ from usmp.tir.nodes import nodes_of
 class CheckShapes(ModulePass):
     """Check that every tensor of the Relax `main` has known extents, of a size that C can index.
 
-    An extent is a constant, or an expression of sizes that runs are given: shape variables of the
-    inputs (see `usmp.relax.symbolic_sizes`); what depends on one without an upper bound is checked
-    by each run. Operators with such extents are those that are known to compute the same for all
-    sizes (see `usmp.relax.symbolic_operators`), and the lower bounds of sizes become those with
-    which every tensor has elements. A module without sizes is returned as it is.
+    An extent is a constant, or an expression of shape variables of the inputs (see
+    `usmp.relax.symbolic_sizes`). Tensors that depend on an unbounded size are checked by each run.
+    Operators with symbolic extents must support all sizes (see `usmp.relax.symbolic_operators`),
+    and lower bounds of sizes are raised so that every tensor has elements. A module without
+    symbolic sizes is returned as it is.
 
     Raises
     ------
     UnsupportedModelError
-        there is no Relax function `main`; a tensor's shape is not known, impossible, or too
-        large; or an operator is not known to compute the same for all sizes.
+        there is no Relax function `main`; a tensor's shape is not known, impossible, or too large;
+        or an operator does not support all sizes.
     """
 
     reads = SIZE_BOUNDS
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Look at `main`."""
+        """Check `main`."""
         main = main_function(mod)
         sizes = list(size_variables(main))
         for param in main.params:
@@ -81,7 +81,7 @@ def _check_input(param: Var) -> None:
 
 
 def _check_computed(binding: relax.VarBinding) -> None:
-    """Check that the shape of a result does not depend on what the inputs hold."""
+    """Check that the shape of a result does not depend on the values of inputs."""
     for ty in flatten_types(binding.var.ty):
         if isinstance(ty, relax.TensorType) and not isinstance(ty.shape, relax.ShapeExpr):
             raise UnsupportedModelError(
@@ -92,34 +92,34 @@ def _check_computed(binding: relax.VarBinding) -> None:
             )
 
 
-def _check(var: Var, what: str, sizes: Sequence[Var]) -> None:
+def _check(var: Var, title: str, sizes: Sequence[Var]) -> None:
     for ty in flatten_types(var.ty):
         if not isinstance(ty, relax.TensorType):
             continue
         if not has_static_shape(ty):
-            _check_symbolic(var, ty, what, sizes)
+            _check_symbolic(var, ty, title, sizes)
             continue
         extents = [int(extent) for extent in ty.shape]
         if any(extent < 0 for extent in extents):
-            raise UnsupportedModelError(f"{what} has the impossible shape {extents}")
+            raise UnsupportedModelError(f"{title} has the impossible shape {extents}")
         size_bytes = prod(extents) * tvm.DataType(str(ty.dtype)).itemsize
         if size_bytes > LARGEST_TENSOR_BYTES:
             raise UnsupportedModelError(
-                f"{what} of shape {extents} takes {size_bytes} bytes; a tensor may take "
+                f"{title} of shape {extents} takes {size_bytes} bytes; a tensor may take "
                 f"{LARGEST_TENSOR_BYTES}, because the emitted C indexes with 32 bits"
             )
 
 
-def _check_symbolic(var: Var, ty: relax.TensorType, what: str, sizes: Sequence[Var]) -> None:
+def _check_symbolic(var: Var, ty: relax.TensorType, title: str, sizes: Sequence[Var]) -> None:
     shape = symbolic_shape(ty)
     if shape is None:
         raise UnsupportedModelError(
-            f"{what} has a dynamic shape, {ty}; memory is planned at compile time: "
+            f"{title} has a dynamic shape, {ty}; memory is planned at compile time: "
             "give the model fixed input shapes and try again"
         )
     for other in (v for extent in shape for v in nodes_of(extent, Var)):
         if not any(other.same_as(size) for size in sizes):
             raise UnsupportedModelError(
-                f"{what} has a dynamic shape, {ty}, and {other.name} is not the size of "
+                f"{title} has a dynamic shape, {ty}, and {other.name} is not the size of "
                 "an input: it depends on what the model computes; give the model fixed shapes"
             )

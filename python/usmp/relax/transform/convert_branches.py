@@ -1,4 +1,4 @@
-"""ConvertBranches: an `If` of Relax is an operator that runs one of two bodies."""
+"""ConvertBranches: each `If` of Relax becomes an operator that runs one of two bodies."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from usmp.tir.nodes import nodes_of
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.ConvertBranches")
 class ConvertBranches(ModulePass):
-    """Replace each `relax.If` in an entry by a choice (see `usmp.ops.control_flow`).
+    """Replace each `relax.If` in an entry by a call of an operator (see `usmp.ops.control_flow`).
 
-    Each branch becomes the `main` of a module of its own, whose parameters are the tensors that the
-    branches read. A branch whose condition is a constant is written out where it stands. A module
-    without `If` is returned as it is.
+    Each branch becomes the `main` of its own module, whose parameters are the tensors that the
+    branches read. If the condition is constant, the branch is inlined. A module without `If` is
+    returned as it is.
 
     Raises
     ------
     UnsupportedModelError
-        a condition that is no single bool or integer; branches that give tensors of other shapes or
-        element types, or that read what is no tensor of static shape.
+        a condition is no single bool or integer; branches return tensors of different shapes or
+        element types, or read anything but tensors of static shape.
     """
 
     reads = (ENTRIES_ATTR, CONCURRENT_ATTR)
@@ -55,7 +55,7 @@ class ConvertBranches(ModulePass):
 
 
 def _converted(mod: IRModule, variable: GlobalVar) -> IRModule:
-    # Bindings of branches may stand anywhere then.
+    # Outside of dataflow blocks, bindings of inlined branches may stand anywhere.
     plain = relax.transform.ToNonDataflow()(mod)
     rewriter = _Branches(plain)
     func = rewriter.visit_expr(plain[variable])
@@ -69,16 +69,17 @@ def _converted(mod: IRModule, variable: GlobalVar) -> IRModule:
 
 @mutator
 class _Branches(PyExprMutator):  # type: ignore[misc]
-    """The function, in which each `If` is a call."""
+    """A mutator that replaces each `If` of a function."""
 
     def __init__(self, mod: IRModule) -> None:
         super().__init__(mod)
         self.mod = mod
         self.refused: UnsupportedModelError | None = None
-        """The first error; C++ reports blocks that an exception leaves open."""
+        """The first error. Raised after the visit, because C++ reports blocks left open by
+        exceptions."""
 
     def visit_var_binding_(self, binding: relax.VarBinding) -> None:
-        """Bind the variable to what the choice gives."""
+        """Bind the variable to the result of the branch or of the call."""
         if isinstance(binding.value, relax.If) and self.refused is None:
             try:
                 result = self._result(binding.value)
@@ -169,7 +170,7 @@ def _check_captured(var: Var, whole: tvm.ir.Type) -> None:
 
 
 def _check_results(types: Sequence[tvm.ir.Type], others: Sequence[tvm.ir.Type]) -> None:
-    """Raise if the branches of an `If` give tensors of other types."""
+    """Raise if the branches of an `If` return tensors of different types."""
     if len(types) == len(others) and all(
         isinstance(ty, relax.TensorType)
         and has_static_shape(ty)
@@ -177,7 +178,7 @@ def _check_results(types: Sequence[tvm.ir.Type], others: Sequence[tvm.ir.Type]) 
         for ty, o in zip(types, others, strict=True)
     ):
         return
-    one, other = (", ".join(map(_described, each)) or "nothing" for each in (types, others))
+    one, other = (", ".join(map(_described, group)) or "nothing" for group in (types, others))
     raise UnsupportedModelError(
         f"the branches of an If give {one} and {other}; which of them runs must be known at "
         "compile time, or both must give tensors of the same static shapes and element types"
@@ -196,14 +197,14 @@ def _body(
     values: Mapping[Var, relax.Expr],
     constants: Mapping[Var, relax.Expr | None],
 ) -> IRModule:
-    """Return a module whose `main` computes a branch; it takes the tensors of tuples one by one.
+    """Return a module whose `main` computes a branch; tuples become one parameter a tensor.
 
     Parameters
     ----------
     values
-        what the variables are that the branches read.
+        variable that a branch reads -> its value.
     constants
-        those among them that are known.
+        variable that a branch reads -> its constant, or None.
     """
     params: list[Var] = []
 
@@ -214,11 +215,11 @@ def _body(
         params.append(Var(name, ty))
         return params[-1]
 
-    given = [
+    bindings = [
         relax.VarBinding(var, parameter(var.name, value.ty) if known is None else known)
         for (var, value), known in zip(values.items(), constants.values(), strict=True)
     ]
-    seq = relax.SeqExpr([relax.BindingBlock(given), *branch.blocks], branch.body)
+    seq = relax.SeqExpr([relax.BindingBlock(bindings), *branch.blocks], branch.body)
     func = relax.Function(params, seq, branch.body.ty).with_attr(GLOBAL_SYMBOL_ATTR, ONLY_ENTRY)
     main = {GlobalVar(ONLY_ENTRY): relax.utils.copy_with_new_vars(func)}
     body = ConvertBranches()(IRModule({**_reached(mod, seq), **main}))
@@ -238,7 +239,7 @@ def _reached(mod: IRModule, expr: relax.Expr) -> dict[GlobalVar, tvm.ir.BaseFunc
 
 
 def _nested(ty: tvm.ir.Type, results: Iterator[relax.Expr]) -> relax.Expr:
-    """Return results, which come one after the other, as a value of a type."""
+    """Return a value of type `ty`, with tensors from `results` in order."""
     if isinstance(ty, TupleType):
         return relax.Tuple([_nested(field, results) for field in ty.fields])
     return next(results)

@@ -1,4 +1,4 @@
-"""ConvertImageLayout: float convolutions of images compute with the channels last."""
+"""ConvertImageLayout: float convolutions of images compute with channels last."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from usmp.relax.transform.image_layouts import float_channels_last
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.ConvertImageLayout")
 class ConvertImageLayout(ModulePass):
-    """Compute float convolutions of images with channels first (NCHW), and what is between them, in
-    `main` with channels last (NHWC).
+    """Convert float NCHW convolutions in `main`, and operators between them, to NHWC.
 
         relu(conv2d(x, w, NCHW))  ->  relu(conv2d(permute_dims(x), permute_dims(w), NHWC))
 
-    An output pixel with its channels last can lie over the input pixel that it is made of, and rows
-    of images are made one after the other. A build takes this form if its memory is within what
-    `tir.usmp.optimize` allows (`usmp.relax.stages.FloatLayoutStage`). Sums are added up in another
-    order, so that results differ in their last bits. Quantized modules are left to
-    `ConvertQDQToIntegers`, and those with symbolic sizes stay as they are.
+    With channels last, an output pixel can overwrite its input pixel, and images are computed row
+    by row. A build takes this form if its memory is within the limit of `tir.usmp.optimize`
+    (`usmp.relax.stages.FloatLayoutStage`). Results differ in their last bits, because sums are
+    computed in another order. Quantized modules are left to `ConvertQDQToIntegers`; modules with
+    symbolic sizes stay as they are.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""ConvertIOToIntegers: inputs and outputs that a model quantizes become the integers."""
+"""ConvertIOToIntegers: float inputs and outputs that a model quantizes become integers."""
 
 from __future__ import annotations
 
@@ -43,31 +43,32 @@ from usmp.tir.nodes import nodes_of
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.ConvertIOToIntegers")
 class ConvertIOToIntegers(ModulePass):
-    """Leave out what quantizes float inputs and dequantizes float outputs of each entry.
+    """Remove the quantization of float inputs, and the dequantization of float outputs, of each
+    entry.
 
         main(x: float32) = R.dequantize(relu(R.quantize(x)))  ->  main(x: int8) = relu(x)
 
-    The caller then gives and gets integers. What they stand for becomes the attributes
-    `input_quantization` and `output_quantization` of the entry. `R.quantize` and `R.dequantize`
-    count, and PrimFuncs that are recorded as such. An input stays as it is if anything else reads
-    it, if it is quantized in two ways or along an axis, and so does an output that is computed in
-    float; states always do. The attribute `io_types` of the module says what became of each input
-    and output: "integers" -> those that were float, with their types, and "float" -> those that
-    still are, with the reason.
+    The caller then passes and receives integers. Their scales and zero points become the attributes
+    `input_quantization` and `output_quantization` of the entry. PrimFuncs with records of quantize
+    and dequantize are removed like `R.quantize` and `R.dequantize`. An input stays float if
+    anything else reads it, or if it is quantized in two ways or along an axis. An output that is
+    computed in float stays, and so do all states. The attribute `io_types` of the module lists
+    converted inputs and outputs with their types ("integers"), and float ones with the reason
+    ("float").
 
     Parameters
     ----------
     io_type
-        "quantized": the type that each tensor is quantized to; "int8": the same, which must be
-        int8; "float": nothing changes.
+        "quantized": convert to the type that each tensor is quantized to; "int8": require this type
+        to be int8; "float": change nothing.
 
     Raises
     ------
     UnsupportedModelError
-        no Relax function `main`, and no other entry.
+        there is no entry.
     ValueError
-        another `io_type`; "int8", and an input or output is quantized to another type; all inputs
-        and outputs are computed in float.
+        `io_type` is unknown; it is "int8" and an input or output is quantized to another type; or
+        the model quantizes no input or output.
     """
 
     reads = (
@@ -116,15 +117,15 @@ class _End:
     Parameters
     ----------
     name
-        what messages call it, as 'input "x"'.
+        title in messages, as 'input "x"'.
     dtype
-        its type in the model.
+        element type in the model.
     becomes
-        what the caller gives or gets in its place; None if it stays.
+        quantization of the integers that replace it; None if it stays.
     reason
-        why it stays float.
+        reason why it stays float, for messages.
     is_quantized
-        whether it is integers in the model that stand for real numbers.
+        whether it is quantized integers in the model already.
     """
 
     name: str
@@ -135,7 +136,7 @@ class _End:
 
     @property
     def integer_type(self) -> str | None:
-        """Of the integers that stand for real numbers."""
+        """The type of the quantized integers that callers see, or None."""
         if self.becomes is not None:
             return self.becomes.dtype
         return self.dtype if self.is_quantized else None
@@ -143,8 +144,7 @@ class _End:
 
 @dataclass(frozen=True)
 class _Entry:
-    """Its inputs by parameter, and its outputs by their place among all results; states are not
-    among them."""
+    """Inputs by parameter, and outputs by position among all results, without states."""
 
     main: _Main
     inputs: Mapping[relax.Var, _End]
@@ -169,16 +169,16 @@ def _check_int8(ends: list[_End]) -> None:
 
 
 def _entry(mod: IRModule, where: str) -> _Entry:
-    """What becomes of the inputs and outputs of `main`, which messages call as `where` says."""
+    """Decide for each input and output of `main`; `where` is the suffix of their titles."""
     main = _Main(_simplified(mod))
-    stated, states = io_quantization(main.function), states_of(main.function)
+    quantization, states = io_quantization(main.function), states_of(main.function)
     names = {str(state.name) for state in states if not state.is_input}
     updated = {str(state.name) for state in states if state.is_input}
     inputs = {
         param: main.input(
             param,
             f'input "{param.name}"{where}',
-            stated.inputs.get(str(param.name)) is not None,
+            quantization.inputs.get(str(param.name)) is not None,
             str(param.name) in updated,
         )
         for param in main.function.params
@@ -189,15 +189,14 @@ def _entry(mod: IRModule, where: str) -> _Entry:
     outputs = {
         place: main.output(place, f'output "{name}"{where}', parameters is not None)
         for place, name, parameters in zip(
-            places, _output_names(main.function, len(places)), stated.outputs, strict=True
+            places, _output_names(main.function, len(places)), quantization.outputs, strict=True
         )
     }
     return _Entry(main, inputs, outputs)
 
 
 def _simplified(mod: IRModule) -> IRModule:
-    """`main` without what nothing needs, which could read an input, and without other names of
-    variables."""
+    """Return `main` without dead code, which could read an input, and without renamed variables."""
     for simplify in (
         MakeParameterNamesUnique(),
         relax.transform.Normalize(),
@@ -209,7 +208,7 @@ def _simplified(mod: IRModule) -> IRModule:
 
 
 class _Main:
-    """A Relax `main`, and what reads and computes its inputs and outputs."""
+    """A Relax `main`, with the readers of its inputs and the operators of its outputs."""
 
     def __init__(self, mod: IRModule) -> None:
         self.mod, self.function = mod, main_function(mod)
@@ -224,7 +223,7 @@ class _Main:
     def input(
         self, param: relax.Var, name: str, is_quantized: bool, is_updated: bool = False
     ) -> _End:
-        """What becomes of an input."""
+        """Decide whether an input becomes integers."""
         dtype = _dtype(param.ty)
         if not dtype.startswith("float"):
             return _End(name, dtype, is_quantized=is_quantized)
@@ -237,13 +236,13 @@ class _Main:
         if others or not readers:
             reason = f"is read by {_operators(others)}" if others else "is not read"
             return _End(name, dtype, reason=reason)
-        found = {self.conversion(reader, "quantize") for reader in readers}
-        if len(found) > 1:
-            return _End(name, dtype, reason=f"is quantized in {len(found)} ways")
-        return _float_end(name, dtype, *found)
+        quantizations = {self.conversion(reader, "quantize") for reader in readers}
+        if len(quantizations) > 1:
+            return _End(name, dtype, reason=f"is quantized in {len(quantizations)} ways")
+        return _float_end(name, dtype, *quantizations)
 
     def output(self, place: int, name: str, is_quantized: bool) -> _End:
-        """What becomes of the output at this place among the results."""
+        """Decide whether the output at this position among the results becomes integers."""
         result, ty = self.results[place]
         dtype, value = _dtype(ty), self.graph.resolve(result)
         if not dtype.startswith("float"):
@@ -256,8 +255,8 @@ class _Main:
         return _float_end(name, dtype, quantization)
 
     def conversion(self, expr: relax.Expr, kind: str) -> Quantization | None:
-        """The integers that `expr` makes of a float tensor (`kind` is "quantize") or computes one
-        from ("dequantize"); None if that is not what it does, or its scales are no constants."""
+        """Return the quantization of the integers that `expr` writes (`kind` is "quantize") or
+        reads ("dequantize"); None for other expressions and for scales that are no constants."""
         call = self.graph.call(expr, f"relax.{kind}", "relax.call_tir")
         if call is None:
             return None
@@ -271,7 +270,7 @@ class _Main:
 
 
 def _float_end(name: str, dtype: str, quantization: Quantization | None) -> _End:
-    """A float input or output with this quantization in the model, if callers can have that."""
+    """Convert a float input or output to this quantization, if callers support it."""
     if quantization is None or parameters_of(quantization) is None:
         return _End(name, dtype, reason="is quantized along an axis")
     if quantization.dtype not in INTEGER_TYPES:
@@ -280,7 +279,7 @@ def _float_end(name: str, dtype: str, quantization: Quantization | None) -> _End
 
 
 def _converted(entry: _Entry) -> IRModule:
-    """The module of an entry whose inputs and outputs are what they become."""
+    """Return the module of an entry with converted inputs and outputs."""
     main, function = entry.main, entry.main.function
     params = {
         param: relax.Var(param.name, relax.TensorType(param.ty.shape, end.becomes.dtype))
@@ -321,14 +320,14 @@ def _converted(entry: _Entry) -> IRModule:
 
 
 class _Blocks:
-    """The blocks of a function, to which bindings are added."""
+    """The blocks of a function, with bindings that are added."""
 
     def __init__(self, blocks: Iterable[relax.BindingBlock]) -> None:
         self.blocks = list(blocks)
 
     def bind_beside(self, known: relax.Expr, value: relax.Expr) -> relax.Var:
-        """A variable for `value`, at the end of the block in which one is bound to `known`; it can
-        be used behind the block, too."""
+        """Bind `value` to a new variable at the end of the block that binds `known`. The variable
+        is visible outside of the block."""
         var = relax.Var("gv", _type(value))
         for index, block in enumerate(self.blocks):
             if any(
@@ -343,7 +342,7 @@ class _Blocks:
 def _with_integers(
     graph: Graph, result: relax.Expr, places: Iterator[int], integers: Mapping[int, relax.Var]
 ) -> relax.Expr:
-    """`result` with these in the places of some of its tensors."""
+    """Return `result` with some of its tensors replaced by integers."""
     resolved = graph.resolve(result)
     if isinstance(resolved, relax.Tuple):
         fields = [_with_integers(graph, field, places, integers) for field in resolved.fields]
@@ -353,7 +352,7 @@ def _with_integers(
 
 
 def _with_quantization(function: relax.Function, entry: _Entry) -> relax.Function:
-    """The function with what its new integers stand for as attributes."""
+    """Return the function with the quantization of its new integers as attributes."""
     stated = io_quantization(function)
     inputs = {
         str(param.name): parameters_of(end.becomes)
@@ -368,8 +367,8 @@ def _with_quantization(function: relax.Function, entry: _Entry) -> relax.Functio
 
 
 def _leaves(graph: Graph, expr: relax.Expr) -> Iterator[tuple[relax.Expr, tvm.ir.Type]]:
-    """The tensors of a result with their types; each of those that one operator computes together
-    is this operator's tuple."""
+    """Yield the tensors of a result with their types; for each tensor of an operator with a tuple
+    result, yield the tuple."""
     resolved = graph.resolve(expr)
     if isinstance(resolved, relax.Tuple):
         for field in resolved.fields:
@@ -379,7 +378,7 @@ def _leaves(graph: Graph, expr: relax.Expr) -> Iterator[tuple[relax.Expr, tvm.ir
 
 
 def _data(call: Call) -> relax.Expr:
-    """The tensor that R.dequantize, or a PrimFunc in its place, reads."""
+    """Return the tensor that R.dequantize, or a PrimFunc in its place, reads."""
     return call.args[1].fields[0] if call.op.name == "relax.call_tir" else call.args[0]
 
 
@@ -390,18 +389,18 @@ def _type(expr: relax.Expr) -> tvm.ir.Type:
 
 
 def _dtype(ty: tvm.ir.Type) -> str:
-    """The element type of a tensor; of anything else, nothing."""
+    """Return the element type of a tensor, or "" for anything else."""
     return str(ty.dtype) if isinstance(ty, relax.TensorType) else ""
 
 
 def _operators(values: Iterable[relax.Expr]) -> str:
-    """The names of the operators, each once."""
+    """List the distinct names of operators, for messages."""
     names = [operator_name(v) if isinstance(v, Call) else "a tuple" for v in values]
     return ", ".join(dict.fromkeys(names))
 
 
 def _output_names(function: relax.Function, count: int) -> list[str]:
-    """As the model has them, or else as `LowerMain` calls them."""
+    """Return the names of outputs in the model, or else those of `LowerMain`."""
     names = list(OUTPUT_NAMES_ATTR.of(function) or ())
     if len(names) == count:
         return names

@@ -19,15 +19,15 @@ class ConvertQDQToIntegers(ModulePass):
 
         R.quantize(relu(conv2d(R.dequantize(x), R.dequantize(w)) + b))  ->  conv2d of x in integers
 
-    What is not recognized stays in float, correct but larger and slower, and is counted in the
-    attribute `float_operators` of the module: name -> how many. A result differs by at most one
-    step from that of the float operators (see `use_integer_operators`). A module without both is
-    returned as it is.
+    Other operators stay in float: correct, but larger and slower. The attribute `float_operators`
+    of the module counts them by name. Results differ by at most one quantization step from those of
+    the float operators (see `use_integer_operators`). A module without `R.quantize` and
+    `R.dequantize` is returned as it is.
 
-    Convolutions of images that have their channels first (NCHW), and what is between them, are
-    computed with channels last, for which there are kernels, if few images have to be copied for
-    that. A build takes this form if its memory is within what `tir.usmp.optimize` allows
-    (`usmp.relax.stages.IntegerLayoutStage`). Outputs are the same.
+    NCHW convolutions, and operators between them, are converted to NHWC, for which there are
+    kernels, if few images have to be copied. A build takes this form if its memory is within the
+    limit of `tir.usmp.optimize` (`usmp.relax.stages.IntegerLayoutStage`). Outputs stay
+    bit-identical.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""DescribeOperators: what each operator computes stays with its PrimFunc."""
+"""DescribeOperators: PrimFuncs keep a description of what they compute."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from usmp.passes import ModulePass
 class DescribeOperators(ModulePass):
     """Set the attributes `operator_steps` and `operator_shapes` of all PrimFuncs.
 
-    Lowering makes loops over flat memory of operators, which then no longer tell a convolution
-    from something else, nor shapes.
+    They are needed because lowering flattens buffers: neither operator nor shapes can be recognized
+    then.
     """
 
     reads = (
@@ -33,7 +33,7 @@ class DescribeOperators(ModulePass):
     writes = (OPERATOR_STEPS_ATTR, OPERATOR_SHAPES_ATTR)
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Look at each PrimFunc."""
+        """Describe each PrimFunc."""
         described = IRModule(mod.functions, attrs=mod.attrs)
         for variable, func in mod.functions.items():
             if isinstance(func, tirx.PrimFunc):

@@ -1,4 +1,4 @@
-"""FoldConstants: what depends on constants alone is computed at compile time."""
+"""FoldConstants: operators of constants are computed at compile time."""
 
 from __future__ import annotations
 
@@ -18,24 +18,23 @@ from usmp.transform.define_arithmetic import define_arithmetic
 _EXTERNAL = ("tirx.call_extern", "tirx.call_pure_extern")
 
 _MOST_ITERATIONS = 1 << 31
-"""Of all loops that run at compile time; what takes more runs with the model instead. These are
-some ten seconds."""
+"""Most iterations at compile time, about ten seconds. Operators beyond it run with the model."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.FoldConstants")
 class FoldConstants(ModulePass):
-    """TVM's FoldConstant, but for operators that call C functions or take addresses, for those that
-    compute for long, for control flow, and for integer arithmetic that LLVM does not define, as
-    division by zero.
+    """Run TVM's FoldConstant, except on operators that must not run in this process.
 
-    TVM compiles what it folds and runs it in this process, but for what NumPy knows to the bit;
-    there only the emitted C has these functions, and a division by zero would end it.
+    These call C functions, take addresses, run for long, are control flow, or have integer
+    arithmetic that LLVM does not define, as division by zero. TVM compiles operators and runs them
+    in this process, where a division by zero would end it. NumPy folds the operators whose results
+    it computes exactly.
     """
 
     reads = (CONTROL_FLOW_ATTR,)
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Fold what Relax functions call."""
+        """Fold the calls in Relax functions."""
         return _fold_constants(mod)
 
 
@@ -62,19 +61,19 @@ def _fold_constants(mod: IRModule) -> IRModule:
 
 
 def _calls_c(func: tirx.PrimFunc) -> bool:
-    """Whether the function calls another one that is written in C."""
+    """Return whether the function calls an external C function."""
     return any(getattr(call.op, "name", None) in _EXTERNAL for call in nodes_of(func.body, Call))
 
 
 def _takes_addresses(func: tirx.PrimFunc) -> bool:
-    """Whether parameters are addresses, not buffers: TVM would pass it that of a struct, which it
+    """Return whether parameters are pointers: TVM would pass that of a struct, which the function
     then overwrites."""
     return any(isinstance(param.ty, PointerType) for param in func.params)
 
 
 def _undefined(mod: IRModule) -> set[GlobalVar]:
-    """Functions that may be called on constants alone, and have arithmetic that may leave its type
-    or divide by zero."""
+    """Return functions called on constants alone whose arithmetic may overflow or divide by
+    zero."""
     called = {v: mod[v] for v in _called_on_constants(mod) if isinstance(mod[v], tirx.PrimFunc)}
     mains = {v: f for v, f in mod.functions.items() if isinstance(f, relax.Function)}
     defined = define_arithmetic(IRModule({**mains, **called}))
@@ -82,7 +81,7 @@ def _undefined(mod: IRModule) -> set[GlobalVar]:
 
 
 def _take_long(mod: IRModule) -> set[GlobalVar]:
-    """Functions that are called on constants alone, once more than there is time for."""
+    """Return functions called on constants alone that exceed the iterations of compile time."""
     iterations: dict[GlobalVar, int] = {}
     long: set[GlobalVar] = set()
     total = 0
@@ -104,8 +103,8 @@ def _take_long(mod: IRModule) -> set[GlobalVar]:
 def _called_on_constants(
     mod: IRModule, is_folded: Callable[[GlobalVar], bool] = lambda callee: True
 ) -> set[GlobalVar]:
-    """Functions that are called on constants alone; the result of a call is one, if it `is_folded`,
-    which is asked call by call."""
+    """Return functions called on constants alone. The result of a call is a constant if `is_folded`
+    returns True for the callee, call by call."""
     called: set[GlobalVar] = set()
     for function in mod.functions.values():
         if not isinstance(function, relax.Function):

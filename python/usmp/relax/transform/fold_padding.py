@@ -1,4 +1,4 @@
-"""FoldPadding: zeros around an image become padding of the convolutions that read it."""
+"""FoldPadding: explicit zero padding becomes padding of the convolutions that read it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ _CONVOLUTIONS = tuple(f"relax.nn.conv{rank}d" for rank in (1, 2, 3))
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.FoldPadding")
 class FoldPadding(ModulePass):
-    """Write zeros that are added around an image as padding of the convolutions that read it.
+    """Fold `nn.pad` with zeros into the padding of the convolutions that read the result.
 
         conv2d(nn.pad(x, [0, 0, 0, 0, 1, 1, 1, 1]))  ->  conv2d(x, padding=[1, 1, 1, 1])
 
-    PyTorch writes other rows and columns in front of an image than behind it so, and so do files
-    that were converted from TensorFlow. The image with the zeros need not be there. That is done in
-    `main` where nothing but convolutions reads it, also through an `R.quantize` and an
-    `R.dequantize` at the scale that the image has; results are the same.
+    PyTorch, and files converted from TensorFlow, write asymmetric padding as `nn.pad`. Folding
+    avoids the padded copy of the image. It applies in `main` where only convolutions read the copy,
+    also through an `R.quantize` and `R.dequantize` at the scale of the image. Results are the same.
 
     Raises
     ------
@@ -45,17 +44,17 @@ class FoldPadding(ModulePass):
         main = main_function(mod)
         function = _read(main)
         folded: set[Var] = set()
-        # The last one first: what it pads may be padded, too.
+        # In reverse order, because the input of a pad may be a pad.
         for var, value in reversed(function.values.items()):
             if _is(value, "relax.nn.pad"):
                 folded |= _fold(function, var, value)
         if not folded:
             return mod
-        made = {
+        convolutions = {
             before: function.calls[var] for var, before in function.values.items() if var in folded
         }
-        body = tvm_ffi.structural_map(main.body, (Call, lambda call: made.get(call, call)))
-        # Nothing reads the padded images any more.
+        body = tvm_ffi.structural_map(main.body, (Call, lambda call: convolutions.get(call, call)))
+        # Padded images have no readers any more.
         return relax.transform.DeadCodeElimination()(with_main_body(mod, body))
 
 
@@ -66,12 +65,11 @@ class _Main:
     Parameters
     ----------
     values
-        what its variables are bound to.
+        variable -> the value that it is bound to.
     readers
-        the results of calls that read a variable as their first argument; None stands for whatever
-        else reads it.
+        variable -> results of calls that read it as first argument; None for any other reader.
     calls
-        by their results, convolutions that were made anew.
+        result -> the new convolution.
     """
 
     values: dict[Var, relax.Expr] = field(default_factory=dict)
@@ -79,26 +77,26 @@ class _Main:
     calls: dict[Var, Call] = field(default_factory=dict)
 
     def call(self, result: Var | None, *names: str) -> Call | None:
-        """The call of one of the operators that gives this result."""
+        """Return the call that computes a result, if it is of one of these operators."""
         value = None if result is None else self.calls.get(result, self.values.get(result))
         return value if _is(value, *names) else None
 
 
 def _read(main: relax.Function) -> _Main:
-    found = _Main()
+    function = _Main()
     for block in main.body.blocks:
         for binding in block.bindings:
             value = getattr(binding, "value", binding)
-            found.values[binding.var] = value
+            function.values[binding.var] = value
             read = nodes_of(value, Var)
             for var in set(read):
                 is_first = isinstance(value, Call) and value.args and value.args[0].same_as(var)
-                found.readers[var].append(
+                function.readers[var].append(
                     binding.var if is_first and read.count(var) == 1 else None
                 )
     for var in set(nodes_of(main.body.body, Var)):
-        found.readers[var].append(None)
-    return found
+        function.readers[var].append(None)
+    return function
 
 
 def _is(value: object, *names: str) -> bool:
@@ -106,49 +104,51 @@ def _is(value: object, *names: str) -> bool:
 
 
 def _fold(main: _Main, padded: Var, pad: Call) -> set[Var]:
-    """Let the convolutions that read an image with zeros around it read the image itself, if
-    nothing else reads it; their results."""
+    """Let convolutions of a padded image read the image itself, if they are the only readers, and
+    return their results."""
     widths = [int(width) for width in pad.attrs.pad_width]
     source, attrs = pad.args[0], pad.attrs
     if str(attrs.pad_mode) != "constant" or float(attrs.pad_value) != 0 or min(widths) < 0:
         return set()
     if not isinstance(source, Var) or not _sees(padded, source):
         return set()
-    made: dict[Var, Call] = {}
+    convolutions: dict[Var, Call] = {}
     for result in _readers(main, padded, source):
         call = main.call(result, *_CONVOLUTIONS)
         padding = None if call is None else _padded(call, widths)
         if result is None or call is None or padding is None:
             return set()
         folded = convolution_like(call, source, padding=padding)
-        made[result] = with_span(folded, joined_span([pad.span, call.span]))
-    main.calls.update(made)
-    main.readers[source] = [r for r in main.readers[source] if r != padded] + [*made]
-    return set(made)
+        convolutions[result] = with_span(folded, joined_span([pad.span, call.span]))
+    main.calls.update(convolutions)
+    main.readers[source] = [r for r in main.readers[source] if r != padded] + [*convolutions]
+    return set(convolutions)
 
 
 def _readers(main: _Main, padded: Var, source: Var) -> list[Var | None]:
-    """The results of what reads an image, also after its numbers were rounded to what they are
-    already; None stands for what must not read the source in its place."""
-    found: list[Var | None] = []
+    """Return the results of readers of a padded image, also through quantize and dequantize that
+    change nothing; None for a reader that must not read `source` instead."""
+    results: list[Var | None] = []
     for result in main.readers[padded]:
         if main.call(result, "relax.quantize") is None or result is None:
-            found.append(result)
+            results.append(result)
             continue
         for rounded in main.readers[result]:
             same = rounded is not None and _are_at_one_scale(main, source, result, rounded)
-            seen = rounded is not None and _sees(result, source) and _sees(rounded, source)
-            found += main.readers[rounded] if same and seen else [None]
-    return found
+            visible = rounded is not None and _sees(result, source) and _sees(rounded, source)
+            results += main.readers[rounded] if same and visible else [None]
+    return results
 
 
 def _sees(var: Var, other: Var) -> bool:
-    """Whether what reads a variable can read the other one, which only its block may know."""
+    """Return whether readers of `var` can read `other`: dataflow variables are local to their
+    block."""
     return isinstance(var, relax.DataflowVar) or not isinstance(other, relax.DataflowVar)
 
 
 def _are_at_one_scale(main: _Main, *results: Var) -> bool:
-    """Whether integers stay what they are through R.dequantize, R.quantize and R.dequantize."""
+    """Return whether dequantize, quantize and dequantize have one scale, so that integers keep
+    their values."""
     names = ("relax.dequantize", "relax.quantize", "relax.dequantize")
     calls = [main.call(result, name) for result, name in zip(results, names, strict=True)]
     before, quantize, after = calls
@@ -160,15 +160,14 @@ def _are_at_one_scale(main: _Main, *results: Var) -> bool:
     if {str(call.attrs.out_dtype) for call in (before, after)} != {"float32"}:
         return False
     graph = Graph(relax.BlockBuilder(), main.values.get, lambda *_: None)
-    found = [graph.quantization(call, dtype) for call in (before, quantize, after)]
-    first = found[0]
-    return first is not None and first.is_per_tensor and all(each == first for each in found)
+    scales = [graph.quantization(call, dtype) for call in (before, quantize, after)]
+    first = scales[0]
+    return first is not None and first.is_per_tensor and all(scale == first for scale in scales)
 
 
 def _padded(call: Call, widths: list[int]) -> list[int] | None:
-    """The padding of a convolution and the zeros around its data: those in front of each axis, then
-    those behind; None if there are zeros elsewhere, or places where the kernel covers nothing
-    else."""
+    """Return the padding of a convolution plus that of its data (before each axis, then after
+    each), or None if other axes are padded or a kernel window would cover only padding."""
     layout, kernel_layout = str(call.attrs.data_layout), str(call.attrs.kernel_layout)
     axes = [axis for axis in layout if axis not in "NC"]
     if len(layout) != len(widths) // 2 or not layout.isalpha() or not layout.isupper():

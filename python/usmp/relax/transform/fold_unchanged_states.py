@@ -1,4 +1,4 @@
-"""FoldUnchangedStates: a state that never changes is a constant."""
+"""FoldUnchangedStates: states that never change become constants."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from usmp.relax.shared_states import share_states
 class FoldUnchangedStates(ModulePass):
     """Replace each state that `main` does not change by its initial value, a constant.
 
-    It must be the only entry: another one could change the state.
+    `main` must be the only entry, because others could change the state.
 
     Raises
     ------
     UnsupportedModelError
         no Relax function `main`.
     ValueError
-        a state that is no parameter or no result of `main`, or one of another type.
+        a state is no parameter or no result of `main`, or has another type.
     """
 
     reads = (STATES_ATTR,)
     writes = (STATES_ATTR,)
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Bind the parameters, and leave out the results."""
+        """Bind the parameters, and remove the results."""
         return share_states({"main": mod})["main"]

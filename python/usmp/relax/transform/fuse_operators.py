@@ -1,4 +1,4 @@
-"""FuseOperators: from imported Relax operators to fused TIR PrimFuncs."""
+"""FuseOperators: imported Relax operators become fused PrimFuncs."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from usmp.relax.transform.push_slice_through_concat import PushSliceThroughConca
 _LEGALIZING: list[Pass] = [
     KeepSpans(relax.transform.DecomposeOpsForInference()),
     relax.transform.CanonicalizeBindings(),
-    # While slices and joins are still operators.
+    # Before legalization, while slices and concats are still operators.
     PushSliceThroughConcat(),
     LegalizeOperators(),
-    # A reshape becomes a view; it copies nothing.
+    # So that reshapes become views, without a copy.
     relax.transform.RewriteDataflowReshape(),
-    # Before patterns are found: those that are there already stay.
+    # Before AnnotateTIROpPattern, which keeps patterns that are already set.
     KeepInPlaceOperators(),
     relax.transform.AnnotateTIROpPattern(),
     FuseSlices(),
-    # Of the slices that were just legalized.
+    # Again, for the slices that were just legalized.
     relax.transform.AnnotateTIROpPattern(),
     FoldConstants(),
-    # TVM takes tables for operators that nothing is fused with.
+    # Because TVM marks table lookups as opaque.
     FuseTables(),
 ]
 _AFTER_FUSION: list[Pass] = [
-    # Now each copy is one operator.
+    # After fusion, because now each copy is one operator.
     FuseWindowSlices(),
     relax.transform.DeadCodeElimination(),
-    # While tensors have shapes.
+    # Before lowering, while tensors have shapes.
     DescribeOperators(),
 ]
 
@@ -55,12 +55,12 @@ class LegalizeForFusion(ModulePass):
     Raises
     ------
     UnsupportedModelError
-        no Relax function `main`; an operator that cannot be legalized: the message has the
-        operator, its result and the reason.
+        no Relax function `main`; an operator cannot be legalized; the message has the operator, its
+        result and the reason.
     """
 
     def transform_module(self, mod: IRModule, _: PassContext) -> IRModule:
-        """Apply the passes, all of them in one go."""
+        """Apply the passes."""
         main_function(mod)
         return apply_to_operators(
             Sequential(_LEGALIZING, name="usmp.LegalizeForFusion.passes"), mod
@@ -74,15 +74,15 @@ class FinishFusion(ModulePass):
     Raises
     ------
     UnsupportedModelError
-        an operator that calls TVM's runtime.
+        an operator calls TVM's runtime.
     """
 
     def transform_module(self, mod: IRModule, _: PassContext) -> IRModule:
-        """Apply the passes, all of them in one go."""
+        """Apply the passes."""
         fused = apply_to_operators(Sequential(_AFTER_FUSION, name="usmp.FinishFusion.passes"), mod)
         for variable, func in fused.functions.items():
             if isinstance(func, tirx.PrimFunc):
-                # TVM makes such calls of sorts. Of constants they are folded.
+                # TVM legalizes sorts to packed calls; only sorts of constants were folded.
                 check_prim_func(func, str(variable.name_hint), "compute it by other operators")
         return fused
 
@@ -91,8 +91,8 @@ class FinishFusion(ModulePass):
 class FuseOperators(ModulePass):
     """Legalize, fold constants, fuse element-wise operators into their producers.
 
-    Afterwards the Relax `main` only calls PrimFuncs, reshapes, and slices and concatenations along
-    the outermost axis, as `LowerMain` takes it.
+    Afterwards the Relax `main` calls only PrimFuncs, reshapes, and slices and concats along the
+    outermost axis, which `LowerMain` supports.
 
     Raises
     ------
@@ -101,6 +101,6 @@ class FuseOperators(ModulePass):
     """
 
     def transform_module(self, mod: IRModule, _: PassContext) -> IRModule:
-        """Apply the passes, all of them in one go."""
+        """Apply the passes."""
         passes = [LegalizeForFusion(), FuseRecordedOperators(), FinishFusion()]
         return apply_passes(Sequential(passes, name="usmp.FuseOperators.passes"), mod)

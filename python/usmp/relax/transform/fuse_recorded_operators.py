@@ -1,4 +1,4 @@
-"""FuseRecordedOperators: fused PrimFuncs have the records of what they were fused from."""
+"""FuseRecordedOperators: fused PrimFuncs keep the records of their operators."""
 
 from __future__ import annotations
 
@@ -26,15 +26,13 @@ from usmp.tir.spans import functions_with_spans
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.FuseRecordedOperators")
 class FuseRecordedOperators(ModulePass):
-    """TVM's FuseOps and FuseTIR, and the records of what was fused.
+    """Run TVM's FuseOps and FuseTIR, and keep the records of fused operators.
 
-    FuseOps makes a Relax function of the operators that go together, and FuseTIR one PrimFunc of
-    that, without the attributes of those that it comes from. The attributes `quantized_operators`
-    and `operator_steps` of a fused PrimFunc have the steps of those that it computes, in order.
-
-    All that a fused PrimFunc reads is there at once, where single operators let one tensor die
-    after the other. A build plans some groups as several PrimFuncs, too
-    (`usmp.relax.stages.GroupStage`).
+    FuseOps outlines a group of operators into a Relax function, and FuseTIR turns the function into
+    one PrimFunc, which loses the operators' attributes. So the attributes `quantized_operators` and
+    `operator_steps` of the fused PrimFunc list the steps of its operators, in order. All inputs of
+    a fused PrimFunc are live at once, while single operators free one input after the other. So a
+    build also plans some groups as several PrimFuncs (`usmp.relax.stages.GroupStage`).
 
     Raises
     ------
@@ -55,13 +53,13 @@ class FuseRecordedOperators(ModulePass):
 
 
 def grouped_operators(mod: IRModule) -> IRModule:
-    """Return the module with a function for each group of operators that goes together."""
+    """Return the module with a function for each group of operators that TVM fuses."""
     return relax.transform.FuseOps()(mod)
 
 
 def fuse_grouped_operators(grouped: IRModule) -> IRModule:
-    """The module with one PrimFunc for each function that TVM's FuseOps made, or that is like
-    these: a primitive function, which calls the PrimFuncs that go together."""
+    """Return the module with each primitive function, as FuseOps creates them, fused into one
+    PrimFunc."""
     called = {
         str(variable.name_hint): _called(grouped, func)
         for variable, func in grouped.functions.items()
@@ -70,7 +68,7 @@ def fuse_grouped_operators(grouped: IRModule) -> IRModule:
     fused = relax.transform.FuseTIR()(grouped)
     recorded = IRModule(fused.functions, attrs=fused.attrs)
     for variable, func in fused.functions.items():
-        # FuseTIR calls the PrimFunc as the function was called.
+        # FuseTIR names the PrimFunc like the function.
         names = called.get(str(variable.name_hint))
         if names is not None and isinstance(func, tirx.PrimFunc):
             func = with_operators(func, _records(grouped, names))
@@ -79,7 +77,7 @@ def fuse_grouped_operators(grouped: IRModule) -> IRModule:
 
 
 def _called(mod: IRModule, function: relax.Function) -> list[str]:
-    """The names of the PrimFuncs that a function calls, in order."""
+    """Return the names of the PrimFuncs that a function calls, in order."""
     return [
         str(call.args[0].name_hint)
         for block in function.body.blocks

@@ -1,4 +1,4 @@
-"""FuseSlices: slices that are better computed than read in place."""
+"""FuseSlices: slices of element-wise results are fused instead of becoming views."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from usmp.passes import ModulePass
 from usmp.relax.static_shapes import main_function
 
 _INJECTIVE = 2
-"""TVM's OpPatternKind of operators that compute each element of the result from one element of each
-input; less are simpler ones."""
+"""TVM's OpPatternKind `kInjective`; smaller kinds are simpler."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.FuseSlices")
 class FuseSlices(ModulePass):
-    """Legalize `R.strided_slice` of what an operator computes element by element for it alone.
+    """Legalize `R.strided_slice` of an injective operator's result that has no other reader.
 
-    It is then fused with that operator, which computes only the elements of the slice: a slice of a
-    slice is the usual case. Any other slice stays, so that `LowerMain` can let it lie in what it is
-    a part of. PrimFuncs have their `op_pattern` (`relax.transform.AnnotateTIROpPattern`).
+    The slice is then fused with the operator, which computes only the elements of the slice;
+    usually the operator is a slice, too. Other slices stay, so that `LowerMain` can make them
+    views. PrimFuncs need their `op_pattern` (`relax.transform.AnnotateTIROpPattern`).
 
     Raises
     ------
@@ -59,7 +58,7 @@ def _fuse_slices(mod: IRModule) -> IRModule:
 
 
 def _uses(exprs: list[relax.Expr]) -> Counter[tvm.ir.Var]:
-    """How often each variable is mentioned."""
+    """Count the uses of each variable."""
     uses: Counter[tvm.ir.Var] = Counter()
 
     def on_variable(var: tvm.ir.Var) -> None:

@@ -1,4 +1,4 @@
-"""FuseTables: operators that look each element up in a table are fused as element-wise ones."""
+"""FuseTables: table lookups are fused like element-wise operators."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from usmp.ops.emit import ELEMENT_WISE_ATTR
 from usmp.passes import ModulePass, with_prim_funcs
 
 _ELEMENT_WISE = 0
-"""TVM's OpPatternKind."""
+"""TVM's OpPatternKind `kElemWise`."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.FuseTables")
 class FuseTables(ModulePass):
-    """Give PrimFuncs with the mark of element-wise operators the `op_pattern` of such.
+    """Set the `op_pattern` of PrimFuncs that are marked as element-wise.
 
-    TVM classifies operators by the places that they read. Those of a table depend on the data, so
-    it takes such an operator for one that nothing is to be fused with.
+    TVM classifies operators by the indices that they read. Indices into a table depend on the data,
+    so TVM marks table lookups as opaque.
     """
 
     reads = (ELEMENT_WISE_ATTR,)

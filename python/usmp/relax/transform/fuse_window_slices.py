@@ -1,4 +1,4 @@
-"""FuseWindowSlices: what reads a part of a window with a state reads it there."""
+"""FuseWindowSlices: readers of a part of a state's window read it in place."""
 
 from __future__ import annotations
 
@@ -24,29 +24,28 @@ from usmp.relax.transform.fuse_recorded_operators import fuse_grouped_operators
 from usmp.tir.nodes import nodes_of
 
 _OPAQUE = 8
-"""The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
+"""TVM's OpPatternKind `kOpaque`, which is never fused."""
 _KNOWN = {
     *("op_pattern", "s_tir", "tirx.noalias"),
     *(OPERATOR_ATTR.name, OPERATORS_ATTR.name, OPERATOR_STEPS_ATTR.name),
 }
-"""Attributes that are kept, or that nothing needs after fusion."""
+"""Attributes that fusion keeps, or that are not needed afterwards."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.FuseWindowSlices")
 class FuseWindowSlices(ModulePass):
-    """Fuse an operator that only copies elements of a window into the one operator that reads them.
+    """Fuse an operator that only copies elements of a window into its only reader.
 
-    A window is an `R.concat` that begins with a state that the run changes. It is there as long as
-    the state is (see `usmp.aot.state_windows`), so that a copy of a part of it takes bytes beside
-    it and saves none.
-    All operators are PrimFuncs.
+    A window is an `R.concat` that begins with a state that the run changes. It is live as long as
+    the state (see `usmp.aot.state_windows`), so a copy of a part of it only adds bytes. All
+    operators are PrimFuncs.
 
     Raises
     ------
     UnsupportedModelError
         no Relax function `main`.
     ValueError
-        states that are no parameters and results of `main`.
+        a state is no parameter and result of `main`.
     """
 
     reads = (
@@ -56,7 +55,7 @@ class FuseWindowSlices(ModulePass):
     writes = (OPERATOR_STEPS_ATTR,)
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Fuse what there is to fuse in `main`."""
+        """Fuse the copies in `main`."""
         main = main_function(mod)
         changed = {
             str(state.name) for state in states_of(main) if state.output >= 0 and not state.is_input
@@ -66,8 +65,8 @@ class FuseWindowSlices(ModulePass):
 
 
 def _grouped(mod: IRModule, main: relax.Function, names: set[str]) -> IRModule | None:
-    """The module in which each reader and its copies are a function to be fused; None if there is
-    none. States have these names."""
+    """Return the module in which each reader and its copies are a function to be fused, or None if
+    there are none. `names` are those of changed states."""
     states = {param for param in main.params if param.name in names}
     bindings = [binding for block in main.body.blocks for binding in block.bindings]
     values = {binding.var: binding.value for binding in bindings}
@@ -89,7 +88,7 @@ def _grouped(mod: IRModule, main: relax.Function, names: set[str]) -> IRModule |
                 fused[var] = _call_of_group(builder, value, {arg: copies[arg] for arg in read})
     if not fused:
         return None
-    taken = {arg for var in fused for arg in values[var].args[1].fields if arg in copies}
+    fused_copies = {arg for var in fused for arg in values[var].args[1].fields if arg in copies}
     blocks = [
         type(block)(
             [
@@ -97,7 +96,7 @@ def _grouped(mod: IRModule, main: relax.Function, names: set[str]) -> IRModule |
                 if binding.var in fused
                 else binding
                 for binding in block.bindings
-                if binding.var not in taken
+                if binding.var not in fused_copies
             ]
         )
         for block in main.body.blocks
@@ -116,7 +115,7 @@ def _is_window(value: relax.Expr, states: set[Var]) -> bool:
 
 
 def _copies_part_of(mod: IRModule, value: relax.Expr, windows: set[Var]) -> bool:
-    """Whether the value is nothing but elements of a window."""
+    """Return whether the value only copies elements of a window."""
     if not _is_call(value, "relax.call_tir") or len(value.args) != 2:
         return False
     arguments = value.args[1].fields
@@ -127,13 +126,13 @@ def _copies_part_of(mod: IRModule, value: relax.Expr, windows: set[Var]) -> bool
 
 
 def _may_fuse(mod: IRModule, reader: Call) -> bool:
-    """Whether an operator is nothing but its code: fusion drops what attributes say beside that."""
+    """Return whether fusion loses no attribute of the operator."""
     attributes = mod[reader.args[0]].attrs or {}
     return set(attributes.keys()) <= _KNOWN and int(attributes.get("op_pattern", 0)) != _OPAQUE
 
 
 def _call_of_group(builder: relax.BlockBuilder, reader: Call, copies: dict[Var, Call]) -> Call:
-    """The call of a function that makes the copies and then does what the reader does."""
+    """Return a call of a new function that makes the copies and then calls the reader."""
     outside: list[relax.Expr] = []
     inside: list[relax.Expr] = []
     for argument in reader.args[1].fields:
@@ -147,12 +146,12 @@ def _call_of_group(builder: relax.BlockBuilder, reader: Call, copies: dict[Var, 
         if argument in copies:
             copy = copies[argument]
             part = relax.DataflowVar(f"part{index}", argument.ty)
-            made = relax.call_tir(copy.args[0], relax.Tuple([inside[index]]), argument.ty)
-            block.append(relax.VarBinding(part, made))
+            value = relax.call_tir(copy.args[0], relax.Tuple([inside[index]]), argument.ty)
+            block.append(relax.VarBinding(part, value))
             arguments[index] = part
     result = relax.Var("result", reader.ty)
-    made = relax.call_tir(reader.args[0], relax.Tuple(arguments), reader.ty)
-    block.append(relax.VarBinding(result, made))
+    value = relax.call_tir(reader.args[0], relax.Tuple(arguments), reader.ty)
+    block.append(relax.VarBinding(result, value))
     body = relax.SeqExpr([relax.DataflowBlock(block)], result)
     function = relax.Function(inside, body, reader.ty, attrs=None).with_attr("Primitive", True)
     variable: GlobalVar = builder.add_func(function, "fused_" + "_".join(names))

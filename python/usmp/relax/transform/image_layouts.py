@@ -1,4 +1,4 @@
-"""The forms of a module with the channels of images first and last."""
+"""Module variants with image channels first and last."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from usmp.relax.transform.qdq import (
 
 
 def float_channels_last(mod: IRModule) -> IRModule | None:
-    """Return a module whose float convolutions have channels last; None if it has none with
-    channels first, is quantized, or has symbolic sizes."""
+    """Return the module with channels-last float convolutions, or None if it has none with channels
+    first, is quantized, or has symbolic sizes."""
     main = main_function(mod)
     if is_quantized(main) or symbolic_sizes_of(main):
         return None
@@ -26,10 +26,10 @@ def float_channels_last(mod: IRModule) -> IRModule | None:
 
 
 def integer_layouts(mod: IRModule) -> tuple[IRModule, IRModule | None]:
-    """Return the module in integers with channels as they are and last.
+    """Return the module in integers, with channels as they are and with channels last.
 
-    The second is None if it is no other form, if it copies many images, or if a float convolution
-    remains, which would add up in another order.
+    The second is None if it equals the first, if it copies many images, or if a float convolution
+    remains, whose sums would be computed in another order.
     """
     as_it_is = use_integer_operators(mod)
     if as_it_is is mod:

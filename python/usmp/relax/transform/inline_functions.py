@@ -1,4 +1,4 @@
-"""InlineFunctions: what entries call becomes a part of them."""
+"""InlineFunctions: Relax functions are inlined into the entries that call them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ _INVOCATIONS = ("relax.invoke_closure", "relax.invoke_pure_closure")
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.InlineFunctions")
 class InlineFunctions(ModulePass):
-    """Inline the Relax functions that entries call, at any depth, and remove those that are left.
+    """Inline the Relax functions that entries call, transitively, and remove them.
 
-    A function inside of another one is called with what it captures. Functions that passes made of
-    a part of another one, as for an accelerator, stay; a module that calls no others is returned as
-    it is.
+    Local functions get their captured variables as arguments. Functions that passes outlined, as
+    for an accelerator, stay. A module without functions to inline is returned as it is.
 
     Raises
     ------
     UnsupportedModelError
-        a function calls itself, at any depth, or a called one keeps states.
+        a function is recursive, or a called function keeps states.
     ValueError
         see `relax_entries`.
     """
@@ -69,7 +68,7 @@ def _has_function(mod: IRModule, name: str) -> bool:
 
 
 def _functions(mod: IRModule) -> dict[GlobalVar, relax.Function]:
-    """Return the Relax functions that are no parts of others."""
+    """Return the Relax functions that no pass outlined from another one."""
     return {
         variable: func
         for variable, func in mod.functions.items()
@@ -83,7 +82,7 @@ def _calls(func: relax.Function, functions: Mapping[GlobalVar, relax.Function]) 
 
 
 def _reached(entry: GlobalVar, calls: Mapping[GlobalVar, list[GlobalVar]]) -> list[GlobalVar]:
-    """Return the functions that an entry calls, at any depth.
+    """Return the functions that an entry calls, transitively.
 
     Raises
     ------
@@ -114,7 +113,7 @@ def _reached(entry: GlobalVar, calls: Mapping[GlobalVar, list[GlobalVar]]) -> li
 def _matching_shapes(func: relax.Function) -> relax.Function:
     """Return the function with an `R.match_cast` of each parameter of symbolic shape.
 
-    TVM's inlining gives the shape variables of a signature no values; those of casts get some.
+    TVM's inlining does not bind the shape variables of a signature, but casts do.
     """
     params, casts = [], []
     for param in func.params:
@@ -130,7 +129,7 @@ def _matching_shapes(func: relax.Function) -> relax.Function:
 
 
 def _with_direct_calls(mod: IRModule) -> IRModule:
-    """Return the module without functions inside of others: calls pass what these capture."""
+    """Lift local functions, and pass their captured variables as arguments."""
     functions = _functions(mod)
     if not any(nodes_of(func.body, relax.Function) for func in functions.values()):
         return mod
@@ -146,24 +145,24 @@ def _with_direct_calls(mod: IRModule) -> IRModule:
 
 
 def _without_closures(func: relax.Function) -> relax.Function:
-    """Return the function, which calls the functions of closures and passes what they capture."""
-    made: dict[Var, Call] = {}
+    """Replace closures by direct calls that pass the captured variables."""
+    closures: dict[Var, Call] = {}
 
     def on_binding(binding: relax.VarBinding) -> None:
         value = binding.value
         if isinstance(value, Call) and getattr(value.op, "name", "") == "relax.make_closure":
-            made[binding.var] = value
-        elif value in made:
-            made[binding.var] = made[value]
+            closures[binding.var] = value
+        elif value in closures:
+            closures[binding.var] = closures[value]
 
     def direct(call: Call) -> Call:
-        if getattr(call.op, "name", "") not in _INVOCATIONS or call.args[0] not in made:
+        if getattr(call.op, "name", "") not in _INVOCATIONS or call.args[0] not in closures:
             return call
-        function, captured = made[call.args[0]].args
+        function, captured = closures[call.args[0]].args
         return Call(function, [*call.args[1].fields, *captured.fields], span=call.span)
 
     tvm_ffi.structural_walk(func.body, (relax.VarBinding, on_binding))
-    if not made:
+    if not closures:
         return func
     body = tvm_ffi.structural_map(func.body, (Call, direct))
     return relax.Function(func.params, body, func.ret_ty, func.is_pure, func.attrs, func.span)

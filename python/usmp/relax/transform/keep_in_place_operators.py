@@ -1,4 +1,4 @@
-"""KeepInPlaceOperators: operators that write over their arguments are fused with nothing."""
+"""KeepInPlaceOperators: operators that overwrite their arguments are not fused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from usmp.tir.nodes import nodes_of
 
 
 def in_place_operators(mod: IRModule) -> set[str]:
-    """The names of the PrimFuncs that Relax functions of `mod` call in place."""
+    """Return the names of the PrimFuncs that Relax functions of `mod` call in place."""
     return {
         str(call.args[0].name_hint)
         for func in mod.functions.values()
@@ -26,12 +26,12 @@ def in_place_operators(mod: IRModule) -> set[str]:
 class KeepInPlaceOperators(ModulePass):
     """Mark PrimFuncs that are called with `R.call_tir_inplace`, so that fusion leaves them alone.
 
-    Fusion takes each operator to write memory of its own. Merged with others that read the same
-    argument, one that does not could overwrite what these are still to read.
+    Fusion assumes that each operator writes its own memory. Fused with other readers of its
+    argument, an in-place operator could overwrite elements that these still need.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Give them the attribute `op_pattern` of what nothing is fused with."""
+        """Set their attribute `op_pattern` to opaque."""
         marked = IRModule(mod.functions, attrs=mod.attrs)
         names = in_place_operators(mod)
         for variable, func in mod.functions.items():

@@ -1,4 +1,4 @@
-"""LegalizeOperators: Relax operators become PrimFuncs, but for those that may copy nothing."""
+"""LegalizeOperators: Relax operators become PrimFuncs, except possible views."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ from usmp.ops.views import PARTS, RESHAPES, ViewKind, names_of, part_offsets
 from usmp.passes import ModulePass
 
 _PLACES = names_of(ViewKind.RESHAPE, ViewKind.SLICE, ViewKind.SPLIT)
-"""What stands in the memory of its argument, if that is contiguous."""
+"""Operators whose results are views of a contiguous argument."""
 
 
 def _as_reshape(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
-    """An operator that only changes the shape, as a reshape, which `LowerMain` knows."""
+    """Rewrite an operator that only changes the shape to a reshape, which `LowerMain` supports."""
     return relax.op.reshape(call.args[0], list(call.ty.shape))
 
 
 def _keep_contiguous(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
-    """An operator that slices or concatenates the outermost axis, as it is: `LowerMain` makes views
-    of it. Only where all inputs are the caller's or constants would joining
-    them be better left to the readers, into which it is fused."""
+    """Keep slices and concats along the outermost axis, which `LowerMain` makes views. Legalize a
+    concat of only constants and inputs, so that it is fused into its readers."""
     inputs = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else [call.args[0]]
     is_useful = call.op.name != "relax.concat" or any(_is_computed(builder, e) for e in inputs)
     if is_useful and part_offsets(call) is not None:
@@ -35,7 +34,7 @@ def _keep_contiguous(builder: relax.BlockBuilder, call: relax.Call) -> relax.Exp
 
 
 def _is_computed(builder: relax.BlockBuilder, expr: relax.Expr) -> bool:
-    """Whether an operator computes the tensor."""
+    """Return whether an operator computes the tensor."""
     if not isinstance(expr, tvm.ir.Var):
         return False
     bound = builder.lookup_binding(expr)
@@ -62,17 +61,17 @@ _LEGALIZE = relax.transform.LegalizeOps(
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.LegalizeOperators")
 class LegalizeOperators(ModulePass):
-    """TVM's LegalizeOps, but for what may copy nothing, and for what TVM computes otherwise.
+    """Run TVM's LegalizeOps, except on possible views and on operators of our own.
 
     An operator that only changes the shape becomes an `R.reshape`, which copies nothing. Slices,
-    splits and joins along the outermost axis stay, so that `LowerMain` can let tensors lie in one
-    another. Clamps pass NaN on, and extreme elements may be infinite. No index leads out of a
-    tensor. These operators are in `usmp.ops.real`.
+    splits and concats along the outermost axis stay, so that `LowerMain` can make them views.
+    Clamps propagate NaN, minima and maxima may be infinite, and gathers and scatters check indices
+    (`usmp.ops.real`).
 
     Raises
     ------
     UnsupportedModelError
-        what one of our own refuses.
+        an operator of `usmp.ops` refuses a call.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:

@@ -1,4 +1,4 @@
-"""LowerAcceleratorFunctions: functions for accelerators are PrimFuncs that call the user's C."""
+"""LowerAcceleratorFunctions: functions for accelerators become PrimFuncs that call the user's C."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from usmp.relax.merge_equal_operators import merge_equal_operators
 from usmp.relax.static_shapes import flatten_types, main_function
 
 _OPAQUE = 8
-"""TVM's OpPatternKind of operators that nothing is fused with."""
+"""TVM's OpPatternKind `kOpaque`, which is never fused."""
 _READ, _WRITE = 1, 2
 """Access masks of `tvm_access_ptr`."""
 
@@ -43,25 +43,24 @@ _READ, _WRITE = 1, 2
 class LowerAcceleratorFunctions(ModulePass):
     """Replace each Relax function with the attribute `Codegen` by a PrimFunc.
 
-    The PrimFunc has the accelerator's target, so pools that do not list it are not for what it
-    accesses; what is constant in the function is allocated in it. Equal operators that stay are
-    merged (see `merge_equal_operators`). It calls the C function
-    `tvmgen_<module>_<accelerator>_main_<n>`, numbered in the order of the calls, as TVM's external
-    code generators named them.
+    The PrimFunc has the accelerator's target, so its buffers are placed only in pools that list it.
+    It allocates the constants of the function. It calls the C function
+    `tvmgen_<module>_<accelerator>_main_<n>`, numbered in call order, as TVM's external code
+    generators did. Equal operators that remain on the CPU are merged (see `merge_equal_operators`).
 
     Parameters
     ----------
     accelerators
         names of the targets that the model is built for.
     symbol_prefix
-        of C symbols, as "tvmgen_default".
+        prefix of C symbols, as "tvmgen_default".
 
     Raises
     ------
     ValueError
-        a function for a target that is not named.
+        a function is for a target that is not in `accelerators`.
     UnsupportedModelError
-        a function that only passes a tensor on.
+        a function only returns one of its inputs.
     """
 
     reads = RECORD_ATTRIBUTES
@@ -74,7 +73,7 @@ class LowerAcceleratorFunctions(ModulePass):
         self.symbol_prefix = symbol_prefix
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Lower the functions, and the calls of them in `main`."""
+        """Lower the functions, and their calls in `main`."""
         return _lower_accelerator_functions(mod, self.accelerators, self.symbol_prefix)
 
 
@@ -135,7 +134,7 @@ def _check_named(accelerator: str, accelerators: Sequence[str], variable: Global
 
 
 def _tensors(arguments: Sequence[tvm.ir.Expr]) -> list[tvm.ir.Expr]:
-    """The arguments of a call, one after the other if there are tuples among them."""
+    """Return the arguments of a call, with tuples flattened."""
     tensors: list[tvm.ir.Expr] = []
     for argument in arguments:
         if isinstance(argument, relax.Tuple):
@@ -151,7 +150,7 @@ def _tensors(arguments: Sequence[tvm.ir.Expr]) -> list[tvm.ir.Expr]:
 def _prim_func(
     partition: Partition, accelerator: str, symbol: str, facts: KernelFacts, index: int
 ) -> tirx.PrimFunc:
-    """A PrimFunc of the inputs and outputs; constants and workspace are its own."""
+    """Return a PrimFunc that takes inputs and outputs, and allocates constants and workspace."""
     params: list[tirx.Var] = []
     allocations: list[tirx.Stmt] = []
     arguments: list[tirx.Expr] = []
@@ -195,7 +194,7 @@ def _prim_func(
 
 
 def _access(parameter: AcceleratorParameter, data: tirx.Expr) -> tirx.Expr:
-    """A pointer, with what the function may do through it."""
+    """Return a pointer with the access mask of its parameter."""
     mask = _READ if parameter.is_read_only else _WRITE
     if parameter.role == "workspace":
         mask = _READ | _WRITE

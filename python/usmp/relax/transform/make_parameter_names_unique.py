@@ -1,4 +1,4 @@
-"""MakeParameterNamesUnique: inputs are identified by their names, so no two have one name."""
+"""MakeParameterNamesUnique: inputs get distinct names, because names identify them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from usmp.support.unique_names import names_apart
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.MakeParameterNamesUnique")
 class MakeParameterNamesUnique(ModulePass):
-    """Put a number in the name of each parameter of `main` whose name came before.
+    """Add a number to the name of each parameter of `main` whose name is taken.
 
     Raises
     ------

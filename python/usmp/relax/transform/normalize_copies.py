@@ -1,4 +1,4 @@
-"""NormalizeCopies: operators that copy elements, as those that can be parts of one another."""
+"""NormalizeCopies: operators that only copy elements become slices and concats."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from usmp.relax.static_shapes import main_function
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.NormalizeCopies")
 class NormalizeCopies(ModulePass):
-    """Write what copies elements as slices and joins, which `LowerMain` makes views of.
+    """Rewrite operators that only copy elements into slices and concats, which can become views.
 
-    In `main`, an `R.take` with constant indices that are equally far apart is a slice, and so is
-    each part of an `R.split`, which its reader can take from the whole; an `R.stack` is a join, and
-    an `R.nn.dropout` leaves its input as it is when the model runs. Indices count from the start
-    (see `NormalizeTakeIndices`).
+    In `main`, an `R.take` of constant, equally spaced indices becomes a slice, and so does each
+    part of an `R.split`. An `R.stack` becomes a concat, and an `R.nn.dropout` its input. Indices
+    must be nonnegative (see `NormalizeTakeIndices`).
 
     Raises
     ------
@@ -55,7 +54,7 @@ def _normalize_copies(mod: IRModule) -> IRModule:
     body = tvm_ffi.structural_map(main.body, [(Call, _normalized), (relax.TupleGetItem, item_of)])
     if body.same_as(main.body):
         return mod
-    # What was dropped may have no reader.
+    # Splits and dropouts may have no readers any more.
     return relax.transform.DeadCodeElimination()(with_main_body(mod, body))
 
 
@@ -72,7 +71,7 @@ def _is(value: object, name: str) -> bool:
 
 
 def _slice_of(take: Call) -> relax.Expr:
-    """The elements that begin at the first index and are as far apart as the first two."""
+    """Return a take of constant indices as a slice, if they are equally spaced."""
     data, indices = take.args
     if not isinstance(indices, GenericConst):
         return take

@@ -1,4 +1,4 @@
-"""NormalizeTakeIndices: constant indices of `R.take` count from the start, as its C needs them."""
+"""NormalizeTakeIndices: constant indices of `R.take` become nonnegative, as C needs them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ from usmp.support.errors import UnsupportedModelError
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.NormalizeTakeIndices")
 class NormalizeTakeIndices(ModulePass):
-    """Replace negative constant indices in `main`, which count from the end, by the same elements
-    counted from the start.
+    """Wrap negative constant indices of `R.take` in `main`.
 
-    `R.take` with mode "fast" checks no index, and TVM's PyTorch importer passes on what it finds:
-    `y[:, -1]` would read in front of `y`. Indices of the run are checked when the operator is
+    `R.take` with mode "fast" checks no index, and TVM's PyTorch importer passes on negative ones:
+    `y[:, -1]` would read before `y`. Indices computed at run time get checks when the operator is
     legalized.
 
     Raises
     ------
     UnsupportedModelError
-        there is no such element, or no Relax function `main`.
+        an index is out of bounds, or there is no Relax function `main`.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:

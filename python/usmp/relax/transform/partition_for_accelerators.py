@@ -1,4 +1,4 @@
-"""PartitionForAccelerators: accelerators take the operators that their patterns match."""
+"""PartitionForAccelerators: accelerators get the operators that their patterns match."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class PartitionForAccelerators(ModulePass):
     """Move each match of a registered pattern to a Relax function with the attribute `Codegen`.
 
     The patterns of an accelerator are those of `tvm.relax.backend.pattern_registry` whose names
-    begin with its name and a point. What is constant in a match becomes part of its function.
+    begin with its name and a point. Constants in a match become part of its function.
 
     Parameters
     ----------
     accelerators
-        their names, the one that chooses first in front.
+        names of accelerators, in order of priority.
 
     Raises
     ------
     UnsupportedModelError
-        there are accelerators, and sizes that only the run knows.
+        there are accelerators, and the model has symbolic sizes.
     """
 
     reads = (
@@ -61,7 +61,7 @@ class PartitionForAccelerators(ModulePass):
 
 def _partition(mod: IRModule, patterns: Sequence[relax.transform.FusionPattern]) -> IRModule:
     mod = relax.transform.ConvertToDataflow(min_size=1)(mod)
-    # Importers compute some constants from others; patterns are to see the values.
+    # Importers compute some constants from others, but patterns need their values.
     mod = FoldConstants()(mod)
     fuse = relax.transform.FuseOpsByPattern(patterns, bind_constants=True, annotate_codegen=True)
     with matching_in(mod):

@@ -1,4 +1,4 @@
-"""PlanStorage: one storage a function and memory, in which every tensor has its place."""
+"""PlanStorage: one storage for each function and memory, in which tensors get offsets."""
 
 from __future__ import annotations
 
@@ -19,39 +19,38 @@ from usmp_solver import solve
 from usmp_solver.solver import ALGORITHMS
 
 WORK_BUDGET = 20_000_000
-"""Steps of the solver for one memory of one function: about a tenth of a second."""
+"""Solver steps for one memory of one function: about a tenth of a second."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.PlanStorage")
 class PlanStorage(ModulePass):
     """Give the tensors of each Relax function offsets in one storage, which it allocates first.
 
-    It takes the place of `relax.transform.StaticPlanBlockMemory`: after `CallTIRRewrite`, before
+    It replaces `relax.transform.StaticPlanBlockMemory`: run it after `CallTIRRewrite`, before
     `LowerAllocTensor` and `KillAfterLastUse`. There is one storage for each device and scope. An
-    output may take bytes of an input that its operator reads for the last time, as far as the
-    TIR of the operator proves that. What is returned keeps its own allocation. Left to TVM's pass
-    are tensors that functions other than PrimFuncs get, textures, and sizes without a bound; bounds
-    of symbolic sizes are in the attribute `tir_var_upper_bound` of the function. No function
-    allocates more bytes than with TVM's pass. `usmp.storage_plan` reads what was planned.
+    output may overlap an input that dies at its operator, as far as the operator's TIR proves it
+    safe. Returned tensors keep their own allocations. TVM's pass plans the rest: tensors passed to
+    functions other than PrimFuncs, textures, and unbounded sizes. Bounds of symbolic sizes are in
+    the function's attribute `tir_var_upper_bound`. No function allocates more bytes than with TVM's
+    pass. `usmp.storage_plan` returns the plan.
 
     Parameters
     ----------
     algorithm
-        that places the tensors, one of `usmp_solver.ALGORITHMS`; by default the option
-        ``tir.usmp.algorithm``.
+        one of `usmp_solver.ALGORITHMS`; by default the option ``tir.usmp.algorithm``.
     work_budget
-        steps after which "auto" and "exact" return the best plan so far, for each memory of each
-        function; the same plan on every machine.
+        solver steps after which "auto" and "exact" return the best plan so far, for each memory of
+        each function. The plan is the same on every machine.
     overlap
-        whether outputs may take bytes of inputs; by default the option ``tir.usmp.overlap``.
+        whether outputs may overlap inputs; by default the option ``tir.usmp.overlap``.
     require_bounds
-        whether a tensor whose size has no bound is an error.
+        whether a tensor of unbounded size is an error.
 
     Raises
     ------
     ValueError
-        the algorithm is unknown, the budget is not positive, a bound of a size is not positive, or
-        there is none where it is required.
+        the algorithm is unknown, the budget or a bound of a size is not positive, or a required
+        bound is missing.
     """
 
     reads = (EXTERN_KERNELS_ATTR, STORAGE_PLAN_ATTR, UPPER_BOUNDS_ATTR, LOWER_BOUNDS_ATTR)

@@ -1,4 +1,4 @@
-"""PruneConstantChannels: channels that are constant, or that nothing reads, are not computed."""
+"""PruneConstantChannels: constant channels and channels without readers are removed."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ OPTION = "tir.usmp.prune_constant_channels"
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.PruneConstantChannels")
 class PruneConstantChannels(ModulePass):
-    """Remove channels of integer tensors in `main` that are constant, or that nothing reads.
+    """Remove channels of integer tensors in `main` that are constant or have no readers.
 
-    Which integers a channel can hold follows from weights, biases, limits and the type of the
-    inputs. The share that a constant channel has in a convolution or matrix product becomes part of
-    its biases; a convolution that reaches beside the data, where a channel counts as its zero
-    point, reads on a channel that has another value. Operators between go by the channels that are
-    left, and outputs of the model keep theirs. Each result is the same, to the bit.
+    Bounds of the integers in a channel follow from weights, biases, clamps and input types. The
+    contribution of a constant channel to a convolution or matrix product is folded into the biases.
+    A padded convolution keeps a constant channel that differs from its zero point, because padding
+    counts as the zero point. Operators in between work on the remaining channels, and outputs of
+    the model keep all. Results are the same, to the bit.
 
-    The attribute `pruned_channels` of the module says what was removed. With
+    The attribute `pruned_channels` of the module counts what was removed. With
     `tir.usmp.prune_constant_channels` 0 the module stays as it is.
 
     Raises
@@ -53,33 +53,33 @@ class PruneConstantChannels(ModulePass):
 
 @dataclass(frozen=True)
 class _Changes:
-    """What is to be removed.
+    """The channels to remove.
 
     Parameters
     ----------
-    found
-        what the operators do with channels.
+    analysis
+        the operators, by how they access channels.
     kept
-        variable -> the channels that stay.
+        variable -> indices of the channels that stay.
     """
 
-    found: ChannelOperators
+    analysis: ChannelOperators
     kept: Mapping[tvm.ir.Var, np.ndarray]
 
     def is_whole(self, var: tvm.ir.Var) -> bool:
-        """Whether a tensor keeps all channels."""
-        return len(self.kept[var]) == self.found.operators[var].output.count
+        """Return whether a tensor keeps all channels."""
+        return len(self.kept[var]) == self.analysis.operators[var].output.count
 
     def can_rebuild(self, var: tvm.ir.Var) -> bool:
-        """Return whether an operator can be made without the channels that are removed."""
-        operator = self.found.operators[var]
+        """Return whether an operator can be rebuilt without the removed channels."""
+        operator = self.analysis.operators[var]
         return operator.can_rebuild(kept_of(operator, var, self.kept))
 
     def changed(self) -> list[tvm.ir.Var]:
-        """The results of operators that read or write fewer channels."""
+        """Return the results of operators that read or write fewer channels."""
         return [
             var
-            for var, operator in self.found.operators.items()
+            for var, operator in self.analysis.operators.items()
             if not self.is_whole(var)
             or any(o in self.kept and not self.is_whole(o) for o in operator.operands)
         ]
@@ -89,8 +89,8 @@ def _pruned(mod: IRModule) -> IRModule:
     main = main_function(mod)
     refused: set[tvm.ir.Var] = set()
     while True:
-        found = channel_operators_of(mod, main, refused)
-        changes = _Changes(found, kept_channels(found) if found.operators else {})
+        analysis = channel_operators_of(mod, main, refused)
+        changes = _Changes(analysis, kept_channels(analysis) if analysis.operators else {})
         changed = changes.changed()
         unknown = {var for var in changed if not changes.can_rebuild(var)}
         if not unknown:
@@ -104,12 +104,12 @@ def _rewritten(
 ) -> IRModule:
     alone = without_callees(mod, set(changed))
     pruned = rewrite_main(alone, lambda mod: _Rewriter(mod, changes, changed))
-    said = _said(weight_costs(mod), weight_costs(pruned))
-    return PRUNED_CHANNELS_ATTR.put(pruned, said)
+    statistics = _statistics(weight_costs(mod), weight_costs(pruned))
+    return PRUNED_CHANNELS_ATTR.put(pruned, statistics)
 
 
-def _said(before: WeightCosts, after: WeightCosts) -> dict[str, int]:
-    """What the attribute says."""
+def _statistics(before: WeightCosts, after: WeightCosts) -> dict[str, int]:
+    """Return the value of the attribute `pruned_channels`."""
     return {
         "channels": before.channels - after.channels,
         "weights_size_bytes_before": before.weight_bytes,
@@ -121,7 +121,7 @@ def _said(before: WeightCosts, after: WeightCosts) -> dict[str, int]:
 
 @mutator
 class _Rewriter(PyExprMutator):  # type: ignore[misc]
-    """Makes each operator anew that reads or writes fewer channels."""
+    """A mutator that rebuilds each operator that reads or writes fewer channels."""
 
     def __init__(self, mod: IRModule, changes: _Changes, changed: list[tvm.ir.Var]) -> None:
         super().__init__(mod)
@@ -130,11 +130,11 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
 
     @keeps_span
     def visit_call_(self, call: Call) -> relax.Expr:
-        """The operator without the channels that are removed."""
-        found, kept = self.changes.found, self.changes.kept
-        var = found.calls.get(call)
+        """Rebuild an operator without the removed channels."""
+        analysis, kept = self.changes.analysis, self.changes.kept
+        var = analysis.calls.get(call)
         if var is None or var not in self.changed:
             return self.visit_expr_post_order(call)
-        operator = found.operators[var]
+        operator = analysis.operators[var]
         operands = [self.visit_expr(operand) for operand in operator.operands]
         return operator.rebuild(self.builder_, operands, kept_of(operator, var, kept))

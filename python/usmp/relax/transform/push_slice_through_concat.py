@@ -1,4 +1,4 @@
-"""PushSliceThroughConcat: slices of a joined tensor become slices of what was joined."""
+"""PushSliceThroughConcat: slices of a concat become slices of its inputs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from usmp.tir.nodes import nodes_of
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.PushSliceThroughConcat")
 class PushSliceThroughConcat(ModulePass):
-    """Rewrite `R.strided_slice` of `R.concat` in `main` to slices of the parts.
+    """Rewrite `R.strided_slice` of `R.concat` in `main` to slices of the inputs.
 
-    Where all that reads a concat slices it along the axis of the concat, the parts are there before
-    they are joined: the joined tensor need not exist. A concat along the outermost axis copies
-    nothing, and neither do its slices; it stays if one of them would have to join again.
+    If all readers of a concat slice it along its axis, the concat need not be materialized. A
+    concat along the outermost axis, and its slices, copy nothing; it stays if a slice spans several
+    inputs.
 
     Raises
     ------
@@ -29,15 +29,15 @@ class PushSliceThroughConcat(ModulePass):
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Rewrite `main` until no such concat is left."""
+        """Rewrite `main` until no such concat remains."""
         while (cut := _joins_cut(mod)) is not None:
             mod = cut
         return mod
 
 
 def _joins_cut(mod: IRModule) -> IRModule | None:
-    """The module without the concats that only slices read, or None if all have to stay; what was
-    joined may have been a concat, which can be cut then."""
+    """Return the module without concats that only slices read, or None if all have to stay. An
+    input of a removed concat may be a concat that can be removed next."""
     main = main_function(mod)
     values = {b.var: b.value for block in main.body.blocks for b in block.bindings}
     joins = {v: c for v, c in values.items() if _is(c, "relax.concat")}
@@ -47,12 +47,12 @@ def _joins_cut(mod: IRModule) -> IRModule | None:
     if not cuts:
         return None
     body = tvm_ffi.structural_map(main.body, (Call, lambda call: cuts.get(call, call)))
-    # What was joined has no reader.
+    # Removed concats have no readers any more.
     return relax.transform.DeadCodeElimination()(with_main_body(mod, body))
 
 
 def _readers(joins: dict[Var, Call], exprs: list[relax.Expr]) -> dict[Var, list[relax.Expr]]:
-    """The expressions that mention each joined tensor."""
+    """Return the expressions that mention each concat."""
     readers: dict[Var, list[relax.Expr]] = {joined: [] for joined in joins}
     if joins:
         for expr in exprs:
@@ -62,14 +62,14 @@ def _readers(joins: dict[Var, Call], exprs: list[relax.Expr]) -> dict[Var, list[
 
 
 def _cuts(joined: Var, concat: Call, readers: list[relax.Expr]) -> dict[Call, relax.Expr]:
-    """What to put in the place of each reader; nothing if the concat has to stay."""
+    """Return a replacement for each reader, or {} if the concat has to stay."""
     pieces = {reader: _pieces(reader, joined, concat) for reader in readers}
     most = 1 if part_offsets(concat) is not None else len(concat.args[0].ty.fields)
-    if not all(0 < len(taken) <= most for taken in pieces.values()):
+    if not all(0 < len(parts) <= most for parts in pieces.values()):
         return {}
     return {
-        reader: taken[0] if len(taken) == 1 else relax.op.concat(taken, concat.attrs.axis)
-        for reader, taken in pieces.items()
+        reader: parts[0] if len(parts) == 1 else relax.op.concat(parts, concat.attrs.axis)
+        for reader, parts in pieces.items()
     }
 
 
@@ -78,7 +78,8 @@ def _is(value: object, name: str) -> bool:
 
 
 def _pieces(reader: relax.Expr, joined: Var, concat: Call) -> list[relax.Expr]:
-    """What a slice of the concat takes of its inputs; nothing for any other reader."""
+    """Return the slices of inputs that make up a slice of the concat, or [] for any other
+    reader."""
     if not _is(reader, "relax.strided_slice") or not reader.args[0].same_as(joined):
         return []
     cuts, joined_parts = parts_of(reader), parts_of(concat)

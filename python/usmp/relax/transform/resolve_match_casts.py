@@ -1,4 +1,4 @@
-"""ResolveMatchCasts: a shape that is stated again has the extents that it had before."""
+"""ResolveMatchCasts: casts to a shape that is already known are removed."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from usmp.tir.nodes import nodes_of
 class ResolveMatchCasts(ModulePass):
     """Remove each `R.match_cast` in an entry to a shape that its tensor is known to have.
 
-    Its new shape variables are replaced by the extents. One of a tensor whose shape only the run
-    knows stays, and a module without any is returned as it is.
+    The shape variables of the cast are replaced by the known extents. A cast of a tensor whose
+    shape is known only at run time stays. A module without casts is returned as it is.
     """
 
     reads = (ENTRIES_ATTR, CONCURRENT_ATTR)
@@ -45,7 +45,7 @@ def _resolved(func: relax.Function) -> relax.Function:
     """
     remaining = len(nodes_of(func.body, relax.MatchCast))
     while remaining:
-        # It adds casts to branches whose shapes differ.
+        # CanonicalizeBindings adds casts to branches whose shapes differ.
         mod = relax.transform.CanonicalizeBindings()(IRModule({"main": func}))
         func = _WithoutWideCasts().visit_expr(relax.transform.Normalize()(mod)["main"])
         before, remaining = remaining, len(nodes_of(func.body, relax.MatchCast))
@@ -56,10 +56,10 @@ def _resolved(func: relax.Function) -> relax.Function:
 
 @mutator
 class _WithoutWideCasts(PyExprMutator):  # type: ignore[misc]
-    """The function without casts to a type that says less than that of the tensor."""
+    """A mutator that removes casts to the type of the tensor, or to a wider one."""
 
     def visit_match_cast_(self, binding: relax.MatchCast) -> None:
-        """Let the variable stand for what is cast."""
+        """Replace the variable by the tensor that is cast."""
         value = self.visit_expr(binding.value)
         checked = relax.analysis.type_base_check(binding.ty, value.ty)
         if checked == relax.analysis.BaseCheckResult.PASS:

@@ -1,4 +1,4 @@
-"""SplitIntoStrips: chains of operators in vertical strips, whose borders are computed again."""
+"""SplitIntoStrips: chains of operators compute vertical strips, with recomputed halos."""
 
 from __future__ import annotations
 
@@ -16,27 +16,25 @@ from usmp.relax.transform.strips.described_strips import choices_of_strips, in_s
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.SplitIntoStrips")
 class SplitIntoStrips(ModulePass):
-    """Compute chains of integer operators in `main` in strips, a part of the columns at a time.
+    """Split chains of integer operators in `main` into strips, which compute some columns each.
 
-    Run row by row (see `usmp.transform.StreamOperators`), a strip keeps rows that are as narrow as
-    it is. Columns that windows need from beside a strip are computed again;
-    `tir.usmp.max_extra_macs` says how many more multiply-accumulates that may take, in percent of
-    those of the model's integer operators. With 0, the default, the module stays as it is, as does
-    one that went through this pass before.
+    Run row by row (see `usmp.transform.StreamOperators`), a strip keeps only narrow rows. The halo
+    of columns that neighboring strips share is recomputed; `tir.usmp.max_extra_macs` limits the
+    extra multiply-accumulates, in percent of those of the model's integer operators. With 0, the
+    default, the module stays as it is. So does a module that this pass has already split.
 
-    Operators of a chain are convolutions and pools of images with channels last, and element-wise
-    ones. Only the result of the last one is read by others; each strip writes its columns of it.
-    Each element is the same, to the bit. The pass takes the choice of chains and numbers of strips
-    that is best by an estimate; a build plans some choices and takes the one with the smallest
-    plan, if that is smaller than without strips (`usmp.relax.stages.StripStage`). The attribute
-    `strips` of the module has the chains.
+    A chain consists of NHWC convolutions and pools, and element-wise operators. Only its last
+    result has other readers; each strip writes its columns there. Results are the same, to the bit.
+    The pass takes the chains and numbers of strips that are best by an estimate. A build plans some
+    choices and takes the smallest plan (`usmp.relax.stages.StripStage`). The attribute `strips` of
+    the module lists the chains.
 
     Raises
     ------
     UnsupportedModelError
         no Relax function `main`.
     ValueError
-        options that the planner refuses.
+        the planner refuses an option.
     """
 
     reads = (*SIZE_BOUNDS, *RECORD_ATTRIBUTES, STRIPS_ATTR, CONTROL_FLOW_ATTR)
@@ -45,8 +43,8 @@ class SplitIntoStrips(ModulePass):
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Rewrite `main`, or return the module itself."""
         options = planning_options(context.config)
-        found = choices_of_strips(mod, options)
-        if found is None or not found[1]:
+        choices = choices_of_strips(mod, options)
+        if choices is None or not choices[1]:
             return mod
-        main, (first, *_) = found
+        main, (first, *_) = choices
         return in_strips(main, first, max_extra_macs=options.max_extra_macs, choices=[])
