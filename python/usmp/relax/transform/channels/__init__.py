@@ -1,6 +1,6 @@
-"""Which channels of a model's tensors are needed, and the operators without the others.
+"""The channels that a model needs, and operators without the others.
 
-`usmp.relax.transform.PruneConstantChannels` is the pass; here each file has one part of it: what a
-channel can hold (`channel_ranges`), what each operator says of channels (`channel_operator`, and a
-file for each family of operators), which channels are needed (`needed`).
+`usmp.relax.transform.PruneConstantChannels` is the pass. Its parts: value ranges of channels
+(`channel_ranges`), relations between channels of operands and results (`channel_operator`, and a
+file for each family of operators), and needed channels (`needed`).
 """

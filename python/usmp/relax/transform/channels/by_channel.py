@@ -1,4 +1,4 @@
-"""Operators that compute each channel of the output from the same channel of the operands."""
+"""Operators that compute each output channel from operand channels of equal index."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from usmp.relax.transform.channels.value_bounds import Ends, elementwise_ends
 
 
 def by_channel(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
-    """Return what an operator does with channels; None if it computes one from others.
+    """Return the channel relations of an operator, or None if it mixes channels.
 
-    All channels stay where another operand has one element for each, which cannot be removed, or
-    where the value depends on the number of the channel.
+    All channels stay if an operand with one element a channel cannot be sliced, or if values depend
+    on the channel's index.
     """
     arguments = recorded.arguments
     counts = {number: known[a].count for number, a in enumerate(arguments) if a in known}
-    # Fewer channels are broadcast, which all channels of the output read.
+    # Operands with fewer channels are broadcast: all output channels read them.
     most = max(counts.values(), default=0)
     axes = {n: known[arguments[n]].axis for n, count in counts.items() if count == most}
     constants = [n for n, argument in enumerate(arguments) if isinstance(argument, GenericConst)]
@@ -62,7 +62,8 @@ def by_channel(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
 def _output_ends(
     known: Known, recorded: RecordedCall, form: Form, reads: Mapping[int, AxisRead], count: int
 ) -> Ends | None:
-    """Return what each channel of the output can hold; None if only its limits are known."""
+    """Return the value range of each output channel, or None if only the type's limits are
+    known."""
     record, arguments = recorded.record, recorded.arguments
     if _is_table(recorded, form):
         return _table_ends(known, arguments)
@@ -78,23 +79,23 @@ def _output_ends(
 
 
 def _ends(known: Known, operand: relax.Expr, read: AxisRead | None, count: int) -> Ends:
-    """Return what an operand holds in each channel of the output."""
+    """Return the value range of an operand for each output channel."""
     if isinstance(operand, GenericConst):
         values = operand.value.numpy()
-        # One without channels is alike for all of them.
+        # A constant without channels has one range for all output channels.
         axis, values = (read.axis, values) if read else (0, values.reshape(1, -1))
-        found = ranges_of_constant(values, axis)
+        ranges = ranges_of_constant(values, axis)
         every = np.ones(count, np.int64)
-        return found.least * every, found.greatest * every
+        return ranges.least * every, ranges.greatest * every
     if read is not None:
-        found, _ = channels_on(known, operand, read.axis)
+        ranges, _ = channels_on(known, operand, read.axis)
     else:
-        found = all_alike(known, operand, 0, count)
-    return found.least, found.greatest
+        ranges = all_alike(known, operand, 0, count)
+    return ranges.least, ranges.greatest
 
 
 def _is_table(recorded: RecordedCall, form: Form) -> bool:
-    """Return whether an operator looks up the result of each 8-bit integer, the least one first."""
+    """Return whether an operator looks up 8-bit integers in a table, from the least one on."""
     if len(form.nests) != 1 or len(recorded.arguments) != 2:
         return False
     data, results = form.func.params[:2]
@@ -115,7 +116,7 @@ def _is_table(recorded: RecordedCall, form: Form) -> bool:
 
 
 def _table_ends(known: Known, arguments: Sequence[relax.Expr]) -> Ends | None:
-    """Return the least and the greatest result of a table in each channel."""
+    """Return the value range of a table lookup in each channel."""
     operand, results = arguments
     if not isinstance(results, GenericConst) or operand not in known:
         return None

@@ -1,4 +1,4 @@
-"""What an operator says of the channels of the tensors that it reads and of the one it writes."""
+"""Relations between the channels of an operator's operands and those of its result."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from usmp.relax.static_shapes import has_static_shape
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges, all_of_type
 
 Known: TypeAlias = "Mapping[tvm.ir.Var, ChannelRanges]"
-"""The tensors of which channels are known."""
+"""Variable -> value ranges of its channels, for tensors with known channels."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tied:
-    """Channels of an operand go with channels of the output: both are there, or neither.
+    """Pairs of operand and output channels that stay or go together.
 
     Parameters
     ----------
     operand, output
-        (pairs) of int64: the channels.
+        channels of the pairs: (pairs) of int64.
     """
 
     operand: np.ndarray
@@ -39,65 +39,65 @@ class Tied:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """Channels of the output are computed from channels of an operand.
+    """Output channels that are sums over channels of an operand.
 
     Parameters
     ----------
     needs
-        (channels of the output, channels of the operand) of bool: which needs which. What is not
-        needed is not read, or is constant, and its share becomes part of a bias.
+        whether an output channel needs an operand channel: (output channels, operand channels) of
+        bool. A channel that is not needed is not read, or is constant and folded into a bias.
     """
 
     needs: np.ndarray
 
 
 Relation: TypeAlias = "Tied | Read | None"
-"""None: the operator takes all channels of the operand."""
+"""None: the operator needs all channels of the operand."""
 
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """Which channels stay, in ascending order.
+    """The channels that stay, in ascending order.
 
     Parameters
     ----------
     operands
-        of each operand: (channels) of int64; None if it is whole.
+        for each operand: (channels) of int64; None if all stay.
     output
-        of the output: (channels) of int64.
+        for the output: (channels) of int64.
     """
 
     operands: tuple[np.ndarray | None, ...]
     output: np.ndarray
 
     def of(self, operand: int, count: int) -> np.ndarray:
-        """The channels of an operand that has `count` if it is whole: (channels) of int64."""
+        """Return the kept channels of an operand, which has `count` in all: (channels) of int64."""
         chosen = self.operands[operand]
         return np.arange(count) if chosen is None else chosen
 
 
 Rebuild: TypeAlias = Callable[[relax.BlockBuilder, Sequence[relax.Expr], Kept], relax.Expr]
-"""Gives the operator on operands that have lost channels, which writes the channels that stay."""
+"""Emits the operator on pruned operands, for the output channels that stay."""
 
 
 @dataclass(frozen=True, eq=False)
 class ChannelOperator:
-    """An operator of which it is known what it does with channels.
+    """An operator with known channel relations.
 
     Parameters
     ----------
     operands
-        tensors that it reads, but for constants.
+        tensors that it reads, without constants.
     relations
-        one for each of them.
+        the relation of each operand to the output.
     output
-        the channels that it writes.
+        value ranges of the output channels.
     rebuild
-        makes it without some channels.
+        emits the operator without the removed channels.
     can_rebuild
-        whether it can be made without some channels.
+        returns whether the operator can be rebuilt without the removed channels.
     fixed
-        (channels of the output) of bool: those that must stay; None if there are none.
+        output channels that must stay: (output channels) of bool; None if there are none.
     """
 
     operands: tuple[relax.Expr, ...]
@@ -117,9 +117,9 @@ class RecordedCall:
     call
         the `R.call_tir`.
     record
-        of the PrimFunc.
+        the record of the PrimFunc.
     prim_func
-        the operator.
+        the PrimFunc.
     """
 
     call: Call
@@ -128,17 +128,17 @@ class RecordedCall:
 
     @property
     def arguments(self) -> list[relax.Expr]:
-        """Return tensors and constants."""
+        """All arguments: tensors and constants."""
         return list(self.call.args[1].fields)
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the shapes of the first argument and of the result."""
+        """The shapes of the first argument and of the result."""
         return shape_of(self.arguments[0]), shape_of(self.call)
 
     @cached_property
     def form(self) -> Form | None:
-        """Return the form of the PrimFunc."""
+        """The form of the PrimFunc."""
         return form_of(self.prim_func)
 
     def operator(
@@ -148,15 +148,14 @@ class RecordedCall:
         fixed: np.ndarray,
         constants: Callable[[Kept], Mapping[int, np.ndarray]] = lambda kept: {},
     ) -> ChannelOperator:
-        """Return what the call does with channels.
+        """Return the call with its channel relations.
 
         Parameters
         ----------
         relations
-            by number of the argument that is no constant: its axis of channels, and its relation.
+            index of an argument that is no constant -> its channel axis, and its relation.
         constants
-            by number of the argument, the values of constants that other channels change, as if
-            all channels stayed.
+            returns: index of an argument -> new values of a constant, still with all channels.
         """
 
         def taken_of(kept: Kept) -> Taken | None:
@@ -205,13 +204,13 @@ class RecordedCall:
 
 
 def is_static(expr: relax.Expr) -> bool:
-    """Whether it is a tensor with elements, of which each extent is known."""
+    """Return whether it is a nonempty tensor of static shape."""
     ty = expr.ty
     return isinstance(ty, relax.TensorType) and has_static_shape(ty) and 0 not in shape_of(expr)
 
 
 def is_integer(expr: relax.Expr) -> bool:
-    """Whether it is a tensor of 8-bit or 16-bit integers."""
+    """Return whether it is a tensor of 8-bit or 16-bit integers."""
     return isinstance(expr.ty, relax.TensorType) and str(expr.ty.dtype) in (
         "int8",
         "uint8",
@@ -220,25 +219,25 @@ def is_integer(expr: relax.Expr) -> bool:
 
 
 def channels_on(known: Known, operand: relax.Expr, axis: int) -> tuple[ChannelRanges, bool]:
-    """The channels of an operand on an axis, and whether it is known that they are there; if not,
-    they can hold each integer of the type."""
-    found = known.get(operand) if isinstance(operand, tvm.ir.Var) else None
-    if found is not None and found.axis == axis:
-        return found, True
+    """Return the value ranges of an operand's channels on an axis, and whether they are known. If
+    not, they are the limits of the type."""
+    ranges = known.get(operand) if isinstance(operand, tvm.ir.Var) else None
+    if ranges is not None and ranges.axis == axis:
+        return ranges, True
     return all_alike(known, operand, axis, int(operand.ty.shape[axis])), False
 
 
 def all_alike(known: Known, operand: relax.Expr, axis: int, count: int) -> ChannelRanges:
-    """Return what all elements of an operand can hold, as the ranges of so many channels."""
-    found = known.get(operand) if isinstance(operand, tvm.ir.Var) else None
-    if found is None:
+    """Return the value range of all elements of an operand, repeated for `count` channels."""
+    ranges = known.get(operand) if isinstance(operand, tvm.ir.Var) else None
+    if ranges is None:
         return all_of_type(str(operand.ty.dtype), axis, count)
-    # Together, the channels of another axis bound all elements.
-    ends = (found.least.min(), found.greatest.max())
+    # Channels on another axis together bound all elements.
+    ends = (ranges.least.min(), ranges.greatest.max())
     return ChannelRanges(axis, *(np.full(count, end, np.int64) for end in ends))
 
 
 def identity(count: int) -> Tied:
-    """Each channel of the operand goes with the same one of the output."""
+    """Tie each channel of an operand to the output channel of equal index."""
     channels = np.arange(count)
     return Tied(channels, channels)

@@ -1,4 +1,4 @@
-"""The operators of a function of which it is known what they do with channels."""
+"""Operators of a function with known channel relations."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from usmp.tir.nodes import nodes_of
 
 @dataclass
 class ChannelOperators:
-    """What is known of a function.
+    """The operators of a function with known channel relations.
 
     Parameters
     ----------
     operators
-        variable -> the operator that it is the result of, in order.
+        variable -> the operator that computes it, in order.
     calls
         call of an operator -> its variable.
     whole
-        variables of which all channels are needed.
+        variables that need all their channels.
     """
 
     operators: dict[tvm.ir.Var, ChannelOperator] = field(default_factory=dict)
@@ -47,14 +47,14 @@ class ChannelOperators:
 def channel_operators_of(
     mod: IRModule, function: relax.Function, refused: Collection[tvm.ir.Var] = ()
 ) -> ChannelOperators:
-    """Read a function.
+    """Collect the operators of a function.
 
     Parameters
     ----------
     refused
-        variables of which the operator stays as it is.
+        results of operators that must stay as they are.
     """
-    found = ChannelOperators()
+    collected = ChannelOperators()
     known: dict[tvm.ir.Var, ChannelRanges] = {}
     for block in function.body.blocks:
         for binding in block.bindings:
@@ -62,17 +62,17 @@ def channel_operators_of(
             if isinstance(binding, relax.VarBinding) and binding.var not in refused:
                 operator = _channel_operator(mod, known, binding.value)
             if operator is None:
-                found.whole.update(nodes_of(binding.value, tvm.ir.Var))
+                collected.whole.update(nodes_of(binding.value, tvm.ir.Var))
                 continue
             known[binding.var] = operator.output
-            found.operators[binding.var] = operator
-            found.calls[binding.value] = binding.var
-    found.whole.update(nodes_of(function.body.body, tvm.ir.Var))
-    return found
+            collected.operators[binding.var] = operator
+            collected.calls[binding.value] = binding.var
+    collected.whole.update(nodes_of(function.body.body, tvm.ir.Var))
+    return collected
 
 
 def _channel_operator(mod: IRModule, known: Known, value: relax.Expr) -> ChannelOperator | None:
-    """What an operator does with channels; None if that is not known."""
+    """Return an operator with its channel relations, or None if they are not known."""
     name = getattr(getattr(value, "op", None), "name", None)
     if not isinstance(value, Call) or not is_static(value) or not is_integer(value):
         return None
@@ -91,6 +91,6 @@ def _channel_operator(mod: IRModule, known: Known, value: relax.Expr) -> Channel
 
 
 def channel_operator(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
-    """Return what an operator with a record does with channels; None if that is not known."""
+    """Return an operator that has a record with its channel relations, or None."""
     maker = weighted if isinstance(recorded.record, WeightedOp) else by_channel
     return maker(known, recorded)

@@ -1,4 +1,4 @@
-"""Which integers each channel of a tensor can hold."""
+"""Value ranges of the channels of a tensor."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from usmp.ops.quantized.parameters import integer_limits
 
 @dataclass(frozen=True, eq=False)
 class ChannelRanges:
-    """Least and greatest integer of each channel of a tensor.
+    """The least and greatest integer of each channel of a tensor.
 
     Parameters
     ----------
     axis
-        that of the channels.
+        axis of channels.
     least, greatest
         (channels) of int64.
     """
@@ -27,23 +27,23 @@ class ChannelRanges:
 
     @property
     def count(self) -> int:
-        """How many channels there are."""
+        """The number of channels."""
         return len(self.least)
 
     @property
     def is_constant(self) -> np.ndarray:
-        """(channels) of bool: all elements of the channel are one integer, whatever the input."""
+        """Whether all elements of a channel are one integer: (channels) of bool."""
         constant: np.ndarray = self.least == self.greatest
         return constant
 
     def on(self, axis: int, sources: np.ndarray | None = None) -> ChannelRanges:
-        """The ranges of a tensor with the channels `sources`, or all, on another axis."""
+        """Return the ranges of the channels `sources`, or of all, on another axis."""
         if sources is None:
             return ChannelRanges(axis, self.least, self.greatest)
         return ChannelRanges(axis, self.least[sources], self.greatest[sources])
 
     def including(self, value: int) -> ChannelRanges:
-        """The ranges if elements may have this value too."""
+        """Return the ranges, extended to this value."""
         low, high = np.minimum(self.least, value), np.maximum(self.greatest, value)
         return ChannelRanges(self.axis, low, high)
 
@@ -55,6 +55,6 @@ def ranges_of_constant(values: np.ndarray, axis: int) -> ChannelRanges:
 
 
 def all_of_type(dtype: str, axis: int, count: int) -> ChannelRanges:
-    """Of channels that can hold each integer of their type."""
+    """Return the ranges of channels that are only limited by their type."""
     least, greatest = integer_limits(dtype)
     return ChannelRanges(axis, np.full(count, least, np.int64), np.full(count, greatest, np.int64))

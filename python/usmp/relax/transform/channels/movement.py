@@ -1,4 +1,4 @@
-"""Operators of Relax that move elements: views, transpositions, joins, slices, padding."""
+"""Relax operators that move elements: reshapes, transpositions, concats, slices, padding."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from usmp.relax.transform.channels.channel_ranges import ChannelRanges, ranges_o
 
 
 def view(known: Known, call: Call) -> ChannelOperator | None:
-    """A tensor in another shape, in which the channels are an axis, or part of one."""
+    """Return a reshape that keeps the axis of channels or merges it with others, or None."""
     data = known.get(call.args[0])
     if data is None:
         return None
     before, after = shape_of(call.args[0]), shape_of(call)
-    found = merged_axis(before, data.axis, after)
-    if found is None:
+    merged = merged_axis(before, data.axis, after)
+    if merged is None:
         return None
-    axis, inner = found
+    axis, inner = merged
     sources = np.arange(after[axis]) // inner % data.count
     output = data.on(axis, sources)
     relation = Tied(sources, np.arange(after[axis]))
@@ -55,7 +55,7 @@ def view(known: Known, call: Call) -> ChannelOperator | None:
 
 
 def permute_dims(known: Known, call: Call) -> ChannelOperator | None:
-    """A transposition."""
+    """Return a transposition, or None if channels are unknown."""
     data = known.get(call.args[0])
     if data is None:
         return None
@@ -71,7 +71,7 @@ def permute_dims(known: Known, call: Call) -> ChannelOperator | None:
 
 
 def pad(known: Known, call: Call) -> ChannelOperator | None:
-    """Padding of other axes than that of the channels."""
+    """Return padding of other axes than channels, or None."""
     data = known.get(call.args[0])
     attrs = call.attrs
     widths = [int(width) for width in attrs.pad_width]
@@ -91,21 +91,21 @@ def pad(known: Known, call: Call) -> ChannelOperator | None:
 
 
 def strided_slice(known: Known, call: Call) -> ChannelOperator | None:
-    """A slice of other axes than that of the channels, or a range of channels."""
+    """Return a slice of other axes, or of a contiguous range of channels, or None."""
     data = known.get(call.args[0])
     parts = parts_of(call)
     if data is None or parts is None:
         return None
-    taken = parts[0].get(data.axis, AxisRange(0, data.count))
-    if taken.step != 1:
+    channels = parts[0].get(data.axis, AxisRange(0, data.count))
+    if channels.step != 1:
         return None
-    output = np.arange(taken.count)
-    operand = output + taken.first
+    output = np.arange(channels.count)
+    operand = output + channels.first
 
     def rebuild(
         builder: relax.BlockBuilder, operands: Sequence[relax.Expr], kept: Kept
     ) -> relax.Expr:
-        first = int((kept.of(0, data.count) < taken.first).sum())
+        first = int((kept.of(0, data.count) < channels.first).sum())
         return sliced(operands[0], {**parts[0], data.axis: AxisRange(first, len(kept.output))})
 
     ranges = data.on(data.axis, operand)
@@ -113,14 +113,14 @@ def strided_slice(known: Known, call: Call) -> ChannelOperator | None:
 
 
 def concat(known: Known, call: Call) -> ChannelOperator | None:
-    """Tensors joined along the axis of the channels, or along another one."""
+    """Return a concat along the axis of channels or another axis, or None."""
     if not isinstance(call.args[0], relax.Tuple):
         return None
     parts = list(call.args[0].fields)
-    found = [known[part] for part in parts if part in known]
-    if not found or any(one.axis != found[0].axis for one in found):
+    known_parts = [known[part] for part in parts if part in known]
+    if not known_parts or any(one.axis != known_parts[0].axis for one in known_parts):
         return None
-    channels = found[0].axis
+    channels = known_parts[0].axis
     axis = axis_of(call)
     ranges = [_ranges(known, part, channels) for part in parts]
     if axis == channels:
@@ -148,7 +148,8 @@ def concat(known: Known, call: Call) -> ChannelOperator | None:
 
 
 def _ranges(known: Known, part: relax.Expr, axis: int) -> tuple[ChannelRanges, bool]:
-    """The channels of a part, and whether they can be removed: those of a constant cannot."""
+    """Return the value ranges of a part, and whether its channels can be removed: not of a
+    constant."""
     if not isinstance(part, GenericConst):
         return channels_on(known, part, axis)
     return ranges_of_constant(part.value.numpy(), axis), False
@@ -161,4 +162,4 @@ MOVEMENTS = {
     "relax.strided_slice": strided_slice,
     "relax.concat": concat,
 }
-"""By the names of the operators."""
+"""Operator name -> the function that returns its channel relations."""

@@ -1,4 +1,4 @@
-"""Which channels of a function's tensors are needed."""
+"""The channels that a function needs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from usmp.relax.transform.channels.channel_operators import ChannelOperators
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """Channels that are there together or not at all.
+    """Groups of channels that stay or go together.
 
     Parameters
     ----------
     of
-        variable -> (channels) of int64: the group of each channel.
+        variable -> the group of each channel: (channels) of int64.
     count
-        how many groups there are.
+        number of groups.
     """
 
     of: Mapping[tvm.ir.Var, np.ndarray]
@@ -29,10 +29,10 @@ class _Groups:
 
 
 def kept_channels(found: ChannelOperators) -> dict[tvm.ir.Var, np.ndarray]:
-    """The channels that have to stay, of each tensor of which channels are known.
+    """Return the channels that have to stay, for each tensor with known channels.
 
-    A channel stays if its group has a channel of a tensor that must be whole, or one that an
-    operator needs for a channel that stays. One channel of each tensor stays in any case.
+    A group of channels stays if one of its tensors must stay whole, or if an operator needs one of
+    its channels for a channel that stays. At least one channel of each tensor stays.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def kept_channels(found: ChannelOperators) -> dict[tvm.ir.Var, np.ndarray]:
 def kept_of(
     operator: ChannelOperator, var: tvm.ir.Var, kept: Mapping[tvm.ir.Var, np.ndarray]
 ) -> Kept:
-    """What stays of an operator's operands and output."""
+    """Return the kept channels of an operator's operands and output."""
     operands = tuple(
         None if relation is None else kept[operand]
         for operand, relation in zip(operator.operands, operator.relations, strict=True)
@@ -96,7 +96,7 @@ def _grouped(operators: Mapping[tvm.ir.Var, ChannelOperator]) -> _Groups:
 def _spread(
     operators: Mapping[tvm.ir.Var, ChannelOperator], groups: _Groups, is_needed: np.ndarray
 ) -> None:
-    """Mark what is needed for what is needed, until that is all."""
+    """Mark channels that needed channels are computed from, to a fixed point."""
     while True:
         before = is_needed.sum()
         for var, operator in reversed(list(operators.items())):

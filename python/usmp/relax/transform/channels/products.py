@@ -1,4 +1,4 @@
-"""The sums of products that an operator with constant weights computes, channel by channel."""
+"""Value ranges of the sums of products that an operator with constant weights computes."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from usmp.relax.transform.channels.taps import Taps
 from usmp.relax.transform.channels.value_bounds import scaled_ends
 
 _ELEMENTS = 1 << 20
-"""How many weights are taken at a time, for little memory."""
+"""Number of weights to convert at a time, to limit memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """Weights, and what becomes of the sums.
+    """The weights of an operator, and the requantization of its sums.
 
     Parameters
     ----------
     weight
-        (outputs, kernel height, kernel width, depth) as the operator has it.
+        the weights: (outputs, kernel height, kernel width, depth).
     sources
-        (outputs, depth) of int64: the channel of the data that each weight is for; (1, depth) if
-        that is the same for all outputs.
+        the data channel of each weight: (outputs, depth) of int64, or (1, depth) if one row holds
+        for all outputs.
     bias, multiplier, shift
-        (outputs) of int64.
+        bias and fixed-point multiplier of each output: (outputs) of int64.
     taps
-        where the kernel is.
+        the elements of the kernel window.
     zero_point, weight_zero_point
-        of the data and of the weight.
+        zero points of data and weights.
     record
-        what else the operator is made from.
+        the record of the operator.
     """
 
     weight: np.ndarray
@@ -48,7 +48,7 @@ class Products:
     record: WeightedOp
 
     def accumulators(self, data: ChannelRanges) -> tuple[np.ndarray, np.ndarray]:
-        """Least and greatest sum, bias included: (outputs) of int64 each."""
+        """Return the least and greatest sum, bias included: (outputs) of int64 each."""
         inside, outside = (part[None, :, :, None] for part in (self.taps.inside, self.taps.outside))
         least, greatest = self.bias.copy(), self.bias.copy()
         for span, real in self._real_weights():
@@ -64,9 +64,9 @@ class Products:
         return least, greatest
 
     def _real_weights(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """The weights less their zero point in float64, some outputs at a time.
+        """Yield the weights minus their zero point in float64, some outputs at a time.
 
-        Sums of their products are exact: as sums that fit in 48 bits, they fit in 53.
+        Sums of products are exact, because they fit in 48 bits, and float64 has 53.
         """
         outputs = len(self.weight)
         rows = max(_ELEMENTS * outputs // max(self.weight.size, 1), 1)
@@ -75,11 +75,11 @@ class Products:
             yield span, self.weight[span].astype(np.float64) - self.weight_zero_point
 
     def _sources(self, span: slice) -> np.ndarray:
-        """Those of some outputs."""
+        """Return the sources of some outputs."""
         return self.sources if len(self.sources) == 1 else self.sources[span]
 
     def outputs(self, data: ChannelRanges, axis: int) -> ChannelRanges:
-        """What the channels of the output, on an axis, can hold."""
+        """Return the value ranges of the output channels, on an axis."""
         low, high = self.record.limits.ends
         ends = self.accumulators(data)
         scaled = scaled_ends(ends, self.multiplier, self.shift, self.record.rounding)
@@ -87,11 +87,10 @@ class Products:
         return ChannelRanges(axis, *(np.clip(end + zero_point, low, high) for end in scaled))
 
     def needs(self, data: ChannelRanges, output: ChannelRanges) -> np.ndarray:
-        """Which channel of the output needs which of the data: (outputs, channels) of bool.
+        """Return whether an output channel needs a data channel: (outputs, channels) of bool.
 
-        Of an operator of which each output may read all channels. A constant output needs none. The
-        share of a constant channel is a constant, if all taps on it are never beside the data, or
-        it is the zero point.
+        Each output may read all channels. A constant output needs none. A constant channel is not
+        needed if it is the zero point, or if no weight for it is ever in padding.
         """
         used = (self.weight != self.weight_zero_point) & self.taps.inside[None, :, :, None]
         at_border = (used & self.taps.outside[None, :, :, None]).any(axis=(1, 2))
@@ -100,12 +99,12 @@ class Products:
         return needs
 
     def bias_without(self, data: ChannelRanges, removed: np.ndarray) -> np.ndarray:
-        """The bias with the shares of the channels that are removed, which no output needs.
+        """Return the bias plus the contributions of removed channels, which no output needs.
 
         Parameters
         ----------
         removed
-            (channels of the data) of bool.
+            (data channels) of bool.
         """
         values = np.where(removed & data.is_constant, data.least - self.zero_point, 0)
         bias = self.bias.copy()
@@ -116,7 +115,7 @@ class Products:
 
 
 def _summed(weight: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The sums of products of each output: (outputs) of int64."""
+    """Return the sum of products of each output: (outputs) of int64."""
     broadcast = np.broadcast_to(values, weight.shape).astype(np.float64, copy=False)
     sums: np.ndarray = np.rint(np.einsum("oyxc,oyxc->o", weight, broadcast)).astype(np.int64)
     return sums
@@ -129,7 +128,7 @@ def products_of(
     sources: np.ndarray,
     taps: Taps,
 ) -> Products:
-    """The products of an operator, whose weight is given as `Products` has it."""
+    """Return the products of an operator, with weights in the layout of `Products`."""
     bias, multiplier, shift = (array.astype(np.int64) for array in constants[1:])
     zero_points = (record.inputs[0].zero_point, record.inputs[1].zero_points[0])
     return Products(weight, sources, bias, multiplier, shift, taps, *zero_points, record)

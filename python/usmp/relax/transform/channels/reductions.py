@@ -1,4 +1,4 @@
-"""What pools over a window, and reductions over axes, make of ranges of integers."""
+"""Value ranges of pools and reductions."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from usmp.relax.transform.channels.value_bounds import Ends, scaled_ends
 
 
 def shifted_ends(ends: Ends, amount: int) -> Ends:
-    """The ends plus a number."""
+    """Return the ends plus a number."""
     return ends[0] + amount, ends[1] + amount
 
 
 def pool_ends(recorded: RecordedCall, record: PoolOp, ends: Ends) -> Ends | None:
-    """Return what a pool gives; None if no element may be under a position of its window."""
+    """Return the value ranges of a pool, or None if a kernel window can be all padding."""
     window = record.window(record.kernel, *recorded.shapes)
     if not all(all_reach(window, side) for side in (0, 1)):
         return None
@@ -33,20 +33,20 @@ def pool_ends(recorded: RecordedCall, record: PoolOp, ends: Ends) -> Ends | None
     if record.counts_padding:
         low, high = np.minimum(low, 0), np.maximum(high, 0)
     counts = [prod(window.kernel)] if record.counts_padding else window.tap_counts()
-    found = []
+    bounds = []
     for count in counts:
         factor = factor_of((before.scale,), after.scale * count, rounding)
         ends_of_sum = (low * count, high * count)
         mean = scaled_ends(ends_of_sum, factor.multiplier, factor.shift, rounding)
-        found.append(shifted_ends(mean, after.zero_point))
+        bounds.append(shifted_ends(mean, after.zero_point))
     if before == after and not record.counts_padding:
-        # Such a mean may be rounded without a factor.
-        found.append(ends)
-    return np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)
+        # At one scale, the mean may be rounded without a multiplier.
+        bounds.append(ends)
+    return np.min([low for low, _ in bounds], axis=0), np.max([high for _, high in bounds], axis=0)
 
 
 def reduction_ends(recorded: RecordedCall, record: ReductionOp, ends: Ends) -> Ends:
-    """Return what a mean, a sum or an extreme over other axes than the channels gives."""
+    """Return the value ranges of a mean, sum, minimum or maximum over other axes than channels."""
     if not isinstance(record, SumOp):
         return ends
     before, after, rounding = record.inputs[0], record.outputs[0], record.rounding

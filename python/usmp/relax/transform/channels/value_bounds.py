@@ -1,4 +1,4 @@
-"""Bounds of the integers that an operator gives, of all channels at once."""
+"""Interval arithmetic on the form of an operator, for all channels at once."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from usmp.ops.quantized.rescaled_arrays import never_wraps, rescaled
 from usmp.ops.rounding import Rounding, rounding_of
 
 Ends: TypeAlias = "tuple[np.ndarray, np.ndarray]"
-"""Least and greatest integer of each channel: (channels) of int64 each."""
+"""The least and greatest integer of each channel: (channels) of int64 each."""
 
 
 def elementwise_ends(form: Form, operands: Mapping[Var, Ends]) -> Ends | None:
-    """Return the bounds of the output; None if the form has a reduction.
+    """Return the bounds of the output, or None if the form has a reduction.
 
     Parameters
     ----------
@@ -39,12 +39,13 @@ def elementwise_ends(form: Form, operands: Mapping[Var, Ends]) -> Ends | None:
 def scaled_ends(
     ends: Ends, multiplier: np.ndarray | int, shift: np.ndarray | int, rounding: Rounding
 ) -> Ends:
-    """Return the bounds of 32-bit integers times a factor: any integer where one might wrap.
+    """Return the bounds of 32-bit integers times a fixed-point multiplier; those of int32 if it
+    might wrap.
 
     Parameters
     ----------
     multiplier, shift
-        as in `QuantizedMultiplier`: one of all channels, or (channels) of int64.
+        as in `QuantizedMultiplier`: one for all channels, or (channels) of int64.
     """
     factor = np.asarray(multiplier, np.int64), np.asarray(shift, np.int64), rounding
     fits = never_wraps(ends[0], *factor) & never_wraps(ends[1], *factor)
@@ -60,21 +61,21 @@ def _is_integer(dtype: str) -> bool:
 
 
 def _bounds(expr: tirx.Expr, buffers: Mapping[Var, Ends]) -> Ends:
-    """Return the bounds of an expression: those of its type where it may wrap."""
+    """Return the bounds of an expression, or those of its type where it may wrap."""
     count = len(next(iter(buffers.values()))[0])
     limits = type_range(str(expr.ty.dtype))
     least, greatest = (np.full(count, limit, np.int64) for limit in limits)
-    found = _exact(expr, buffers)
-    if found is None:
+    exact = _exact(expr, buffers)
+    if exact is None:
         return least, greatest
-    fits = (least <= found[0]) & (found[1] <= greatest)
-    return np.where(fits, found[0], least), np.where(fits, found[1], greatest)
+    fits = (least <= exact[0]) & (exact[1] <= greatest)
+    return np.where(fits, exact[0], least), np.where(fits, exact[1], greatest)
 
 
 def _exact(expr: Any, buffers: Mapping[Var, Ends]) -> Ends | None:
-    """Return the bounds if nothing wraps; None if they are not known.
+    """Return the bounds of an expression that does not wrap, or None if they are not known.
 
-    Those of 64-bit integers are not, because they could leave int64 here.
+    Bounds of 64-bit integers are not known, because they could overflow int64 here.
     """
     if str(expr.ty.dtype) in ("int64", "uint64"):
         return None
@@ -107,7 +108,7 @@ def _product(left: Ends, right: Ends) -> Ends | None:
 
 
 def _shifted(shift: Callable[[Any, Any], Any]) -> Callable[[Ends, Ends], Ends | None]:
-    """Return the bounds of a shift by a constant."""
+    """Return a function that bounds shifts by a constant."""
 
     def shifted(value: Ends, amount: Ends) -> Ends | None:
         if (amount[0] != amount[1]).any() or amount[0].min() < 0 or amount[0].max() > 31:
@@ -118,7 +119,7 @@ def _shifted(shift: Callable[[Any, Any], Any]) -> Callable[[Ends, Ends], Ends | 
 
 
 def _rescaled(call: Call, rounding: Rounding, buffers: Mapping[Var, Ends]) -> Ends | None:
-    """Return the bounds of a product with a constant factor: those of its ends, if none wraps."""
+    """Return the bounds of a product with a constant fixed-point multiplier."""
     value, multiplier, shift = (_bounds(argument, buffers) for argument in call.args[1:])
     if any((ends[0] != ends[1]).any() for ends in (multiplier, shift)):
         return None

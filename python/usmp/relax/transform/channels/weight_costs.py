@@ -1,4 +1,4 @@
-"""What the operators with constant weights of a function take: channels, bytes, products."""
+"""Costs of the operators with constant weights: channels, bytes, multiply-accumulates."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from usmp.tir.nodes import nodes_of
 
 @dataclass(frozen=True)
 class WeightCosts:
-    """Of all convolutions and matrix products with constant weights.
+    """Costs of all convolutions and matrix products with constant weights.
 
     Parameters
     ----------
     channels
-        that they write.
+        number of output channels.
     weight_bytes
-        of their weights, without biases and factors.
+        bytes of weights, without biases and multipliers.
     macs
-        products that a run adds up.
+        multiply-accumulates of a run.
     """
 
     channels: int = 0
@@ -34,7 +34,7 @@ class WeightCosts:
 
 
 def weight_costs(mod: IRModule) -> WeightCosts:
-    """Of the Relax `main`."""
+    """Return the costs of the Relax `main`."""
     channels = weight_bytes = macs = 0
     for call in nodes_of(main_function(mod).body, Call):
         if getattr(call.op, "name", None) != "relax.call_tir":

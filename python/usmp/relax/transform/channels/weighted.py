@@ -23,10 +23,10 @@ from usmp.relax.transform.channels.taps import Taps, taps_of
 
 
 def weighted(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
-    """Return what an operator does with channels whose sums have constant weights.
+    """Return the channel relations of an operator with constant weights.
 
-    Channels of a depthwise convolution go together, those of data and output. Another grouped
-    convolution keeps all channels.
+    A depthwise convolution ties its data channels to output channels. Other grouped convolutions
+    keep all channels.
     """
     record, weight = recorded.record, _weight(recorded)
     if weight is None or not isinstance(record, Conv2d | DepthwiseConv2d | FullyConnected):
@@ -37,7 +37,7 @@ def weighted(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
         axis, out_axis = 1, 1
         taps = Taps(np.ones((1, 1), bool), np.zeros((1, 1), bool))
     else:
-        axis, out_axis = (each.axes.index("C") for each in record.layout)
+        axis, out_axis = (layout.axes.index("C") for layout in record.layout)
         _, height, width, _ = weight.shape
         taps = taps_of(record.window((height, width), *recorded.shapes))
     outputs, _, _, depth = weight.shape
@@ -59,7 +59,7 @@ def weighted(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
 
 
 def _weight(recorded: RecordedCall) -> np.ndarray | None:
-    """Return the weight, if all that the operator takes but for the data is constant."""
+    """Return the weights, if all arguments except the data are constant."""
     data, *constants = recorded.arguments
     if not constants or not all(isinstance(constant, GenericConst) for constant in constants):
         return None
@@ -78,14 +78,14 @@ def _operator(
     output: ChannelRanges,
     is_fixed: bool,
 ) -> ChannelOperator:
-    """Return what the operator does with channels.
+    """Return the operator with its channel relations.
 
     Parameters
     ----------
     axis
-        of the channels of the data.
+        axis of channels in the data.
     is_fixed
-        whether all channels of the output stay.
+        whether all output channels must stay.
     """
 
     def constants(kept: Kept) -> dict[int, np.ndarray]:
@@ -100,7 +100,7 @@ def _operator(
 
 
 def _bias(products: Products, data: ChannelRanges, output: ChannelRanges, kept: Kept) -> np.ndarray:
-    """Return the bias of all outputs; that of a constant one is a sum that leads to it."""
+    """Return the bias of all outputs. The bias of a constant output is one of its sums."""
     removed = np.ones(data.count, bool)
     removed[kept.of(0, data.count)] = False
     least, _ = products.accumulators(data)
