@@ -1,5 +1,4 @@
-"""Groups of operators that TVM's FuseOps puts together, computed by several PrimFuncs where that
-lets tensors die earlier."""
+"""Groups of fused operators, split into several PrimFuncs where tensors then die earlier."""
 
 from usmp.relax.transform.groups.choice import groups_to_split, with_groups_split
 

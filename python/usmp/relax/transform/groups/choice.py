@@ -1,4 +1,4 @@
-"""Which groups of operators may be worth splitting."""
+"""The choice of fused groups to split."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from usmp.relax.transform.groups.pieces import Piece, pieces_of
 from usmp.relax.transform.groups.split import with_pieces
 
 _MOST_TRIALS = 16
-"""Groups of which each is looked at by itself."""
+"""Most groups that are tried one by one."""
 
 
 Groups: TypeAlias = dict[Var, list[Piece]]
-"""Pieces of groups, by the variable of the result in `main`."""
+"""Variable of a group's result in `main` -> the pieces of the group."""
 
 
 def groups_to_split(mod: IRModule, options: PlanningOptions) -> tuple[int, ...]:
-    """Return the positions of groups to split, so that by an estimate fewer bytes are live at once.
+    """Return the positions of groups to split, for the lowest estimated peak.
 
-    It is empty if no split lets fewer bytes live. A group that need not be split stays whole.
+    It is empty if no split lowers the peak. A group whose split does not matter stays whole.
 
     Parameters
     ----------
     mod
-        as FuseOps makes it, of static shapes.
+        a module after FuseOps, with static shapes.
     options
-        how it will be planned.
+        planning options of the build.
     """
     groups = all_groups = groups_in_pieces(mod)
     if not groups:
@@ -55,17 +55,17 @@ def with_groups_split(mod: IRModule, positions: Sequence[int]) -> IRModule:
     Parameters
     ----------
     mod
-        as FuseOps makes it.
+        a module after FuseOps.
     positions
-        of these groups, among those of `groups_in_pieces`.
+        positions of the groups to split in the result of `groups_in_pieces`.
     """
     groups = list(groups_in_pieces(mod).items())
     return with_pieces(mod, dict(groups[position] for position in positions))
 
 
 def groups_in_pieces(mod: IRModule) -> Groups:
-    """Return the groups that have several pieces."""
-    found: Groups = {}
+    """Return the groups that consist of several pieces."""
+    groups: Groups = {}
     for block in main_function(mod).body.blocks:
         for binding in block.bindings:
             call = binding.value
@@ -76,5 +76,5 @@ def groups_in_pieces(mod: IRModule) -> Groups:
                     constants = {param for param, arg in pairs if not isinstance(arg, Var)}
                     pieces = pieces_of(mod, group, constants)
                     if len(pieces) > 1:
-                        found[binding.var] = pieces
-    return found
+                        groups[binding.var] = pieces
+    return groups

@@ -1,4 +1,4 @@
-"""About how many bytes are live at once in a Relax `main`, before its operators are lowered."""
+"""An estimate of the peak of live bytes of a Relax `main`, before its operators are lowered."""
 
 from __future__ import annotations
 
@@ -17,48 +17,47 @@ from usmp.relax.static_shapes import main_function, size_bytes
 from usmp.tir.nodes import nodes_of
 
 _MOST_STEPS = 20_000
-"""Of the search for an order: some tenths of a second."""
+"""Steps of the search for an order: some tenths of a second."""
 
 _VIEWS = names_of(ViewKind.RESHAPE, ViewKind.SLICE)
-"""Not of tuples: `NormalizeCopies` made slices of splits."""
+"""Views of one tensor; `NormalizeCopies` rewrote splits to slices."""
 
 
 def estimated_peak(mod: IRModule, options: PlanningOptions) -> int:
-    """The most bytes that are live at once, about, in the order of operators that needs the least,
-    or if that may not change in that of `main`.
+    """Estimate the peak of live bytes, in the best order of operators, or in the given order if
+    `options` keep it.
 
-    Every result is taken to lie over what its operator reads for the last time, reshapes and
-    slices in what they are of, and parts of a concatenation in it. So the planner decides which of
-    two modules needs less; this says where it is worth asking.
+    The estimate assumes that each result overlaps operands that die at its operator, and that
+    reshapes, slices and concats are views. It only tells which modules are worth planning.
 
     Parameters
     ----------
     mod
         a Relax `main` of static shapes.
     options
-        how it will be planned.
+        planning options of the build.
     """
-    found = least_peak_order(_graph(main_function(mod), options), _MOST_STEPS)
-    return found.peak_bytes if options.order_operators else found.importer_peak_bytes
+    search = least_peak_order(_graph(main_function(mod), options), _MOST_STEPS)
+    return search.peak_bytes if options.order_operators else search.importer_peak_bytes
 
 
 @dataclass
 class _Tensors:
-    """What variables stand for."""
+    """The tensors that variables are views of, and the calls that they depend on."""
 
     wholes: dict[Var, Var] = field(default_factory=dict)
-    """A variable -> the one that it is a part of."""
+    """Variable -> the variable that it is a part of."""
     makers: dict[Var, frozenset[int]] = field(default_factory=dict)
-    """The calls that must be made before it is there."""
+    """Variable -> the calls that it depends on directly."""
 
     def whole(self, var: Var) -> Var:
-        """The variable of the tensor that is allocated."""
+        """Return the variable of the allocated tensor that contains `var`."""
         while var in self.wholes:
             var = self.wholes[var]
         return var
 
     def made(self, read: list[Var]) -> frozenset[int]:
-        """The calls before one that reads these."""
+        """Return the calls that a reader of these variables depends on."""
         return frozenset().union(*(self.makers.get(var, frozenset()) for var in read))
 
 
@@ -93,11 +92,11 @@ def _graph(main: relax.Function, options: PlanningOptions) -> OperatorGraph:
             at_exit = (is_io and not is_input) or (is_input and options.preserve_inputs)
             sizes.append(GraphTensor(size_bytes(whole.ty), is_input, at_exit))
         numbers = [counted[whole] for whole in used if whole in counted]
-        made = counted.get(tensors.whole(var))
+        result = counted.get(tensors.whole(var))
         shared = {
-            (number, made): min(sizes[number].size_bytes, sizes[made].size_bytes)
+            (number, result): min(sizes[number].size_bytes, sizes[result].size_bytes)
             for number in numbers
-            if made is not None and number != made and options.overlap
+            if result is not None and number != result and options.overlap
         }
         uses = tuple(map(TensorUse, numbers))
         graph_calls.append(GraphCall(uses, tuple(sorted(after)), shared))
@@ -105,7 +104,7 @@ def _graph(main: relax.Function, options: PlanningOptions) -> OperatorGraph:
 
 
 def _values(main: relax.Function) -> Iterator[tuple[Var, relax.Expr, list[Var]]]:
-    """What is bound in `main`, with the variables of tensors in it."""
+    """Yield each variable that `main` binds, its value, and the tensor variables in the value."""
     known = set(main.params)
     for block in main.body.blocks:
         for binding in block.bindings:

@@ -1,4 +1,4 @@
-"""The pieces of a group of fused operators: of each, few tensors have to be there at once."""
+"""Groups of fused operators, partitioned into pieces that read few large tensors each."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from usmp.relax.static_shapes import has_static_shape
 from usmp.tir.nodes import nodes_of
 
 _MOST_READ = 2
-"""Large tensors that a piece of several operators reads: a chain of sums reads the sum of those
-before and one more."""
+"""Most large tensors that a merged piece reads: in a chain of sums, the sum so far and one more."""
 
 _MOST_OPERATORS = 500
-"""Of a group that is looked at."""
+"""Most operators of a group to partition."""
 
 _EXACT_FLOATS = ("float32", "float64")
-"""Those that operators compute with as they are stored; smaller ones are float32 in an operator."""
+"""Float types that are not widened inside of an operator; smaller ones are float32 there."""
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Operators of a group that stay together.
+    """Operators of a group that stay fused.
 
     Parameters
     ----------
     bindings
-        the operators, in order; the last one makes the result.
+        the operators, in order; the last one computes the result.
     reads
-        the parameters of the group, and results of other pieces, that they read, each once.
+        parameters of the group, and results of other pieces, that the operators read.
     """
 
     bindings: tuple[relax.VarBinding, ...]
@@ -40,25 +39,25 @@ class Piece:
 
     @property
     def result(self) -> Var:
-        """The only one that others read."""
+        """The only variable of the piece with readers outside."""
         return self.bindings[-1].var
 
 
 def pieces_of(mod: IRModule, group: relax.Function, constants: Collection[Var]) -> list[Piece]:
-    """The pieces of a group, in order; one if it cannot be split, or reads few large tensors.
+    """Return the pieces of a group, in order; one if it cannot be split or reads few large tensors.
 
-    A tensor is large to an operator if it has at least as many elements as the result. An
-    operator goes to the piece of the only reader of its result, if that then reads no more than
-    two large tensors, or no more than before, or if its result must not be rounded to be stored.
+    A tensor is large for an operator if it has at least as many elements as the result. An operator
+    is merged into the only reader of its result if the merged piece reads at most two large
+    tensors, or no more than the reader did, or if storing the result would round it.
 
     Parameters
     ----------
     mod
-        has the PrimFuncs of the operators.
+        the module with the PrimFuncs of the operators.
     group
-        a function that FuseOps made: operators, of which the last one makes the result.
+        a function of FuseOps, whose last operator computes the result.
     constants
-        parameters that are constants: they take no memory that could be freed.
+        parameters that are constants, which occupy no workspace.
     """
     bindings = [binding for block in group.body.blocks for binding in block.bindings]
     whole = Piece(tuple(bindings), tuple(group.params))
@@ -77,11 +76,10 @@ def pieces_of(mod: IRModule, group: relax.Function, constants: Collection[Var]) 
 
 
 def _may_round_otherwise(mod: IRModule, binding: relax.VarBinding) -> bool:
-    """Whether what reads a result could compute other bits if it was stored.
+    """Return whether storing a result could change the bits that its readers compute.
 
-    Small floats are rounded when they are stored. Compilers may contract a product and the sum
-    that it is a term of into one operation, which rounds once; a division or a power of a constant
-    is a product to them.
+    Small floats are rounded when they are stored. Compilers may contract a product and a sum into a
+    fused multiply-add, which rounds once; they turn some divisions and powers into products.
     """
     dtype = str(binding.var.ty.dtype)
     if "float" not in dtype:
@@ -100,7 +98,7 @@ def _merge_some(
     constants: Collection[Var],
     unstored: Collection[Var],
 ) -> bool:
-    """Merge pieces, by result, into their only readers; whether there was any to merge."""
+    """Merge pieces, by result, into their only readers. Return whether any was merged."""
     readers: dict[Var, list[Var]] = {}
     for piece in pieces.values():
         for var in piece.reads:
@@ -125,13 +123,13 @@ def _merge_some(
 
 
 def _piece(bindings: list[relax.VarBinding]) -> Piece:
-    made = {binding.var for binding in bindings}
+    results = {binding.var for binding in bindings}
     read = dict.fromkeys(var for binding in bindings for var in operands(binding))
-    return Piece(tuple(bindings), tuple(var for var in read if var not in made))
+    return Piece(tuple(bindings), tuple(var for var in read if var not in results))
 
 
 def _large_reads(piece: Piece, constants: Collection[Var]) -> int:
-    """How many tensors it reads that are large, and no constants."""
+    """Count the large tensors that a piece reads, without constants."""
     reads = {
         var
         for binding in piece.bindings
@@ -142,16 +140,16 @@ def _large_reads(piece: Piece, constants: Collection[Var]) -> int:
 
 
 def operands(binding: relax.VarBinding) -> list[Var]:
-    """The tensors that an operator reads, in order."""
+    """Return the tensors that an operator reads, in order."""
     return [argument for argument in binding.value.args[1].fields if isinstance(argument, Var)]
 
 
 def _is_plain(binding: relax.Binding) -> bool:
-    """Whether it is a call of a PrimFunc with one result, and all sizes are known."""
+    """Return whether a binding calls a PrimFunc with one result and static shapes."""
     value = getattr(binding, "value", None)
     if not isinstance(value, Call) or _name(value) != "relax.call_tir":
         return False
-    # A third argument has sizes that only the run knows.
+    # A third argument holds symbolic sizes.
     return len(value.args) == 2 and all(
         has_static_shape(var.ty) for var in (binding.var, *operands(binding))
     )

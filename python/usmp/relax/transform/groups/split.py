@@ -1,4 +1,4 @@
-"""A main function in which some groups of operators are computed piece by piece."""
+"""The rewrite of a main function that computes some groups of operators piece by piece."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from usmp.relax.transform.groups.pieces import Piece
 
 
 def with_pieces(mod: IRModule, groups: Mapping[Var, Sequence[Piece]]) -> IRModule:
-    """The module in which these groups are split.
+    """Split groups of operators into their pieces.
 
-    Each piece stands as early as what it reads permits, so that this may die there.
+    Each piece is bound directly after its last operand, so that operands die early.
 
     Parameters
     ----------
     mod
-        as FuseOps makes it.
+        a module after FuseOps.
     groups
-        by the variable of the result in `main`: the pieces of the function that is called.
+        variable of a group's result in `main` -> its pieces.
     """
     if not groups:
         return mod
@@ -30,18 +30,18 @@ def with_pieces(mod: IRModule, groups: Mapping[Var, Sequence[Piece]]) -> IRModul
     builder = relax.BlockBuilder(mod)
     blocks = []
     for block in main.body.blocks:
-        # By binding of the block: what stands directly after it.
-        made: dict[int, list[relax.VarBinding]] = {}
+        # Position of a binding in the block -> bindings to insert after it.
+        inserted: dict[int, list[relax.VarBinding]] = {}
         places: dict[Var, int] = {}
         for place, binding in enumerate(block.bindings):
             places[binding.var] = place
             if binding.var in groups:
-                _place(builder, mod, binding, groups[binding.var], places, made)
-        bindings = list(made.get(-1, []))
+                _place(builder, mod, binding, groups[binding.var], places, inserted)
+        bindings = list(inserted.get(-1, []))
         for place, binding in enumerate(block.bindings):
             if binding.var not in groups:
                 bindings.append(binding)
-            bindings.extend(made.get(place, []))
+            bindings.extend(inserted.get(place, []))
         is_dataflow = isinstance(block, relax.DataflowBlock)
         blocks.append((relax.DataflowBlock if is_dataflow else relax.BindingBlock)(bindings))
     return with_main_body(builder.get(), relax.SeqExpr(blocks, main.body.body))
@@ -53,9 +53,9 @@ def _place(
     binding: relax.VarBinding,
     pieces: Sequence[Piece],
     places: Mapping[Var, int],
-    made: dict[int, list[relax.VarBinding]],
+    inserted: dict[int, list[relax.VarBinding]],
 ) -> None:
-    """Bind the results of pieces; that of the last one is the result of the group, in its place."""
+    """Bind the results of pieces. The last piece keeps the variable and position of the group."""
     arguments = dict(zip(mod[binding.value.op].params, binding.value.args, strict=True))
     ready = {
         param: places.get(argument, -1) if isinstance(argument, Var) else -1
@@ -68,12 +68,12 @@ def _place(
         if is_last:
             place = places[binding.var]
         value = _call(builder, piece, [arguments[read] for read in piece.reads])
-        made.setdefault(place, []).append(relax.VarBinding(var, value))
+        inserted.setdefault(place, []).append(relax.VarBinding(var, value))
         arguments[piece.result], ready[piece.result] = var, place
 
 
 def _call(builder: relax.BlockBuilder, piece: Piece, arguments: list[relax.Expr]) -> Call:
-    """A call of what computes a piece: the operator itself, or a function to be fused."""
+    """Return a call that computes a piece: of the operator itself, or of a function to be fused."""
     if len(piece.bindings) == 1:
         return _with_operands(piece.bindings[0], dict(zip(piece.reads, arguments, strict=True)))
     params = [relax.Var(f"arg{index}", read.ty) for index, read in enumerate(piece.reads)]
@@ -93,7 +93,7 @@ def _call(builder: relax.BlockBuilder, piece: Piece, arguments: list[relax.Expr]
 
 
 def _with_operands(binding: relax.VarBinding, known: Mapping[Var, relax.Expr]) -> Call:
-    """The same call of a PrimFunc, of other tensors."""
+    """Return the call of a PrimFunc with its operands replaced."""
     call = binding.value
     fields = [known[a] if isinstance(a, Var) else a for a in call.args[1].fields]
     return relax.call_tir(call.args[0], relax.Tuple(fields), call.ty)
