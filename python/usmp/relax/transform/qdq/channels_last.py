@@ -1,12 +1,12 @@
-"""Images of convolutions, quantized or of floats, with their channels last.
+"""The conversion of images of convolutions, quantized or float, to channels last.
 
     y = conv2d(x, NCHW)          y' = conv2d(permute_dims(x), NHWC)
     z = relu(y)            ->    z' = relu(y')
     w = flatten(z)               w  = flatten(permute_dims(z'))
 
-ONNX and PyTorch have channels first. The channels of a pixel are next to each other where they are
-last, so that kernels read them in runs, and an output pixel can lie over the input pixel that it is
-made of. What reads the image as it was gets it back by an R.permute_dims.
+ONNX and PyTorch have channels first. With channels last, the channels of a pixel are contiguous, so
+kernels read them in runs and an output pixel can overwrite its input pixel. Other readers of an
+image get the original layout by an R.permute_dims.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from usmp.tir.spans import with_span
 
 
 def put_channels_last(mod: IRModule, *, of_floats: bool = False) -> IRModule:
-    """Compute quantized convolutions of `main`, and what is between them, with channels last.
+    """Convert quantized convolutions of `main`, and operators between them, to channels last.
 
-    Outputs are the same. What is not needed any more is removed. A module without such convolutions
-    of images with channels first is returned as it is.
+    Outputs are the same. Dead code is removed. A module without convertible convolutions is
+    returned as it is.
 
     Parameters
     ----------
     of_floats
-        convolutions that are not quantized, too, but for transposed ones. They add up in another
-        order.
+        whether to convert float convolutions, too, except transposed ones. Their sums are computed
+        in another order.
     """
     if not convolves_images(main_function(mod)):
         return mod
@@ -56,16 +56,15 @@ def put_channels_last(mod: IRModule, *, of_floats: bool = False) -> IRModule:
 
 
 def convolves_images(main: relax.Function) -> bool:
-    """Whether there are convolutions, which could have their channels last."""
+    """Return whether there are 1-D or 2-D convolutions."""
     calls = nodes_of(main.body, Call)
     return any(getattr(call.op, "name", None) in CONVOLUTIONS for call in calls)
 
 
 def copies_pay(as_it_is: IRModule, channels_last: IRModule) -> bool:
-    """Whether a module of integer operators is to be preferred with channels last.
+    """Return whether a module of integer operators is better with channels last.
 
-    Images that have to be copied to another order take few bytes: an eighth of what all operators
-    read and write.
+    It is if the transpositions that it adds move at most an eighth of the bytes of all operators.
     """
     before, after = (_moved_bytes(mod, "relax.permute_dims") for mod in (as_it_is, channels_last))
     operators = _moved_bytes(as_it_is)
@@ -75,7 +74,7 @@ def copies_pay(as_it_is: IRModule, channels_last: IRModule) -> bool:
 
 @mutator
 class _Rewriter(PyExprMutator):  # type: ignore[misc]
-    """Rewrites bindings in their order, and lists the convolutions that it rewrites."""
+    """A mutator that rewrites bindings in order, and lists the convolutions that it converts."""
 
     def __init__(self, mod: IRModule, convolutions: list[Call], of_floats: bool) -> None:
         super().__init__(mod)
@@ -83,11 +82,11 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
         self.images = Images(self.builder_, self.visit_expr, of_floats)
 
     def visit_binding_block_(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        """Images with channels last can be used in their block only."""
+        """Rewrite a block; its channels-last images are visible only inside."""
         return self._visit(super().visit_binding_block_, block)
 
     def visit_dataflow_block_(self, block: relax.DataflowBlock) -> relax.BindingBlock:
-        """The same."""
+        """Rewrite a dataflow block; its channels-last images are visible only inside."""
         return self._visit(super().visit_dataflow_block_, block)
 
     def _visit(
@@ -99,7 +98,7 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
         return visited
 
     def visit_var_binding_(self, binding: relax.VarBinding) -> None:
-        """Bind the variable to the same values, computed with channels last if that can be."""
+        """Bind the variable to the same values, computed with channels last if possible."""
         self.images.bound[binding.var] = binding.value
         result = with_channels_last(self.images, binding.value)
         if isinstance(result, Last):
@@ -114,8 +113,8 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
 
 
 def _moved_bytes(mod: IRModule, *names: str) -> list[int]:
-    """How many bytes that are computed each call in `main`, or of these operators, reads and
-    writes."""
+    """Return, for each call in `main` (of these operators, if any), the bytes that it reads and
+    writes, without constants."""
     moved: list[int] = []
 
     def on_binding(binding: relax.VarBinding) -> None:
@@ -132,7 +131,7 @@ def _moved_bytes(mod: IRModule, *names: str) -> list[int]:
 
 
 def _size_bytes(expr: relax.Expr) -> int:
-    """Of all tensors in an expression; 0 of what is none."""
+    """Return the bytes of all tensors in an expression."""
     if isinstance(expr, relax.Tuple):
         return sum(map(_size_bytes, expr.fields))
     return size_bytes(expr.ty)

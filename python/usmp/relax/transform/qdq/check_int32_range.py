@@ -1,4 +1,5 @@
-"""Whether 32 bits are enough: TFLite's kernels wrap where converters promise that they are."""
+"""A check that 32 bits suffice, because TFLite's kernels wrap where converters break this
+promise."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ def check_int32_range(magnitude: int, real_factor: float) -> None:
     Raises
     ------
     UnsupportedModelError
-        they may not.
+        the result may not fit.
     """
     shift = quantize_multiplier(real_factor).shift
     if magnitude * 2.0 ** max(shift, 0) + _LARGEST_ZERO_POINT >= 2**31:

@@ -1,7 +1,7 @@
-"""Operators that may as well be done after R.quantize.
+"""Operators that commute with R.quantize.
 
-Rounding keeps order: of two numbers, the greater one has no lesser integer. So moving, clamping and
-choosing numbers and then quantizing them gives the same integers as doing so with the integers.
+Rounding is monotonic, so moving, clamping or selecting numbers and then quantizing them gives the
+same integers as quantizing first.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from usmp.relax.transform.qdq.operands import integers, real_constant
 
 
 def match_change_of_scale(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """R.quantize of an R.dequantize: the integers themselves, or at another scale."""
+    """Match R.quantize of R.dequantize: reuse the integers, or requantize them."""
     data = integers(graph, expr)
     if data is None or data.moves:
         return None
@@ -54,20 +54,20 @@ def match_change_of_scale(graph: Graph, expr: relax.Expr, output: Output) -> rel
 
 
 def _all_integers(quantization: Quantization) -> np.ndarray:
-    """Those of the type less the zero point: int64."""
+    """Return all integers of the type minus the zero point, as int64."""
     least, greatest = integer_limits(quantization.dtype)
     return np.arange(least, greatest + 1) - quantization.zero_point
 
 
 def _stored_integers(before: Quantization, output: Output) -> np.ndarray:
-    """What R.quantize makes of all that integers of a type stand for."""
+    """Return, for each integer of the input type, the result of R.dequantize and R.quantize."""
     return _stored(_all_integers(before) * before.scale, output)
 
 
 def _rescaled_integers(
     before: Quantization, factor: QuantizedMultiplier, output: Output
 ) -> np.ndarray:
-    """What a factor makes of them."""
+    """Return, for each integer of the input type, the result of a fixed-point multiplier."""
     multiplier, shift = np.array(factor.multiplier), np.array(factor.shift)
     scaled = rescaled(_all_integers(before), multiplier, shift, output.rounding)
     limits = output.limits
@@ -77,7 +77,7 @@ def _rescaled_integers(
 
 
 def match_constant(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """R.quantize of numbers that are known."""
+    """Match R.quantize of constants."""
     real = real_constant(graph, expr)
     if real is None or np.isnan(real).any():
         return None
@@ -85,7 +85,7 @@ def match_constant(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr
 
 
 def match_clamp(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """R.nn.relu, R.nn.relu6 and R.clip."""
+    """Match R.nn.relu, R.nn.relu6 and R.clip."""
     call = graph.call(expr, "relax.nn.relu", "relax.nn.relu6", "relax.clip")
     limits = None if call is None else limits_of(call)
     clamped = None if limits is None else _clamped(output, *limits)
@@ -93,8 +93,8 @@ def match_clamp(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | 
 
 
 def limits_of(call: Call) -> tuple[float, float] | None:
-    """The real numbers between which a clamp leaves its input; R.clip gives the lower one if they
-    are the wrong way round."""
+    """Return the real limits of a clamp. If the lower one is greater, R.clip returns the lower
+    one."""
     if call.op.name == "relax.nn.relu":
         return 0.0, float("inf")
     if call.op.name == "relax.nn.relu6":
@@ -111,7 +111,7 @@ def _number(expr: relax.Expr) -> float | None:
 
 
 def _clamped(output: Output, low: float, high: float) -> Output | None:
-    """`output` within real limits; None if one of them is not a number."""
+    """Return `output` clamped to real limits, or None if one of them is NaN."""
     if np.isnan(low) or np.isnan(high):
         return None
     least, greatest = (int(cut) for cut in _stored(np.array([low, high]), output))
@@ -119,14 +119,14 @@ def _clamped(output: Output, low: float, high: float) -> Output | None:
 
 
 def _stored(real: np.ndarray, output: Output) -> np.ndarray:
-    """What R.quantize makes of constants, within the limits of the output."""
+    """Quantize constants, and clamp them to the limits of the output."""
     values = operands.quantized(real, output.quantization)
     stored: np.ndarray = np.clip(values, output.limits.minimum, output.limits.maximum)
     return stored
 
 
 def match_move(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """A move of one tensor; what a pad adds is quantized here."""
+    """Match a move of one tensor, and quantize the fill value of a pad."""
     move = move_of(graph, expr)
     if move is None or (move.fill is not None and np.isnan(move.fill)):
         return None
@@ -137,7 +137,7 @@ def match_move(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | N
 
 
 def match_join(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """R.concat and R.stack: each part at the scale of the result."""
+    """Match R.concat and R.stack, with each part at the scale of the result."""
     call = graph.call(expr, "relax.concat", "relax.stack")
     fields = None if call is None else getattr(graph.resolve(call.args[0]), "fields", None)
     if call is None or fields is None:
@@ -152,7 +152,7 @@ def match_join(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | N
 
 
 def match_extreme_of_two(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """R.maximum and R.minimum, broadcast."""
+    """Match R.maximum and R.minimum, broadcast."""
     call = graph.call(expr, "relax.maximum", "relax.minimum")
     if call is None:
         return None
@@ -165,7 +165,7 @@ def match_extreme_of_two(graph: Graph, expr: relax.Expr, output: Output) -> rela
 
 
 def match_extreme(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """R.max and R.min over some axes."""
+    """Match R.max and R.min over some axes."""
     call = graph.call(expr, "relax.max", "relax.min")
     value = None if call is None else graph.match(call.args[0], output)
     if call is None or value is None:
@@ -179,7 +179,7 @@ def match_extreme(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr 
 
 
 def match_max_pool(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """R.nn.max_pool1d and R.nn.max_pool2d."""
+    """Match R.nn.max_pool1d and R.nn.max_pool2d."""
     call = graph.call(expr, "relax.nn.max_pool1d", "relax.nn.max_pool2d")
     pool = None if call is None else pool_window(call)
     value = None if call is None or pool is None else graph.match(call.args[0], output)

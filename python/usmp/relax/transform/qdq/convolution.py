@@ -35,7 +35,7 @@ _FORWARD, _TRANSPOSED = (
 
 
 def match_convolution(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """R.nn.conv1d, R.nn.conv2d and transposed ones, with or without a bias added to the result."""
+    """Match R.nn.conv1d, R.nn.conv2d and transposed ones, with or without an added bias."""
     call, bias = with_bias(graph, expr, *_FORWARD, *_TRANSPOSED)
     if call is None or str(call.attrs.out_dtype or "void") not in ("void", "float32", ""):
         return None
@@ -77,20 +77,20 @@ def match_convolution(graph: Graph, expr: relax.Expr, output: Output) -> relax.E
 
 
 def _are_put_last(data: IntegerTensor) -> bool:
-    """Whether the last thing that happens to an image is that its channels are put last; a
-    convolution reads them where they are."""
+    """Return whether the last move of an image puts channels last. A convolution can read the image
+    before this move instead."""
     return data.order is not None and list(data.order) == to_channels_last(len(data.order))
 
 
 def _weight(graph: Graph, call: Call) -> IntegerConstant | None:
-    """The weight in the order OHWI, a height of 1 if it has none."""
+    """Return the weights in layout OHWI, with a height of 1 for 1-D convolutions."""
     weight, layout = integer_constant(graph, call.args[1]), str(call.attrs.kernel_layout)
     if weight is None or sorted(layout.replace("H", "")) != ["I", "O", "W"]:
         return None
     ordered = weight.transposed([layout.index(axis) for axis in "OHWI" if axis in layout])
     if "H" in layout:
         return ordered
-    # An axis that comes after the first one; scales of the first one are what is supported.
+    # The new axis comes after the first one, the only axis whose scales are supported.
     quantization = ordered.quantization
     return IntegerConstant(ordered.values[:, None], quantization)
 
@@ -101,7 +101,7 @@ def _window(
     data: tuple[int, int, int, int],
     output: tuple[int, int, int, int],
 ) -> Window:
-    """Data and output are the named extents."""
+    """Return the kernel window; data and output are NHWC extents."""
     _, height, width, _ = weight.shape
     return Window(
         data[1:3],
@@ -119,7 +119,7 @@ def _sides(
     data: tuple[int, int, int, int],
     output: tuple[int, int, int, int],
 ) -> tuple[TransposedSide, TransposedSide]:
-    """Rows and columns of a transposed convolution; data and output are the named extents."""
+    """Return rows and columns of a transposed convolution; data and output are NHWC extents."""
     strides, padding = pair(call.attrs.strides), padding_before(call.attrs.padding)
     rows, columns = (
         TransposedSide(

@@ -1,4 +1,4 @@
-"""Operators that move elements and compute nothing."""
+"""Operators that only move elements."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from usmp.ops.views import RESHAPES, ViewKind, names_of, order_of, parts_of, who
 from usmp.relax.transform.qdq.graph import Graph
 
 _MOVES = names_of(ViewKind.RESHAPE, ViewKind.PERMUTE, ViewKind.SLICE, ViewKind.GATHER)
-"""Of one tensor to one other; elements of tuples are matched one by one."""
+"""Operators with one input and one output tensor; parts of a split are matched one by one."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """A tensor whose elements are those of another one.
+    """The result of an operator that only moves the elements of one tensor.
 
     Parameters
     ----------
     source
-        the other one.
+        the tensor that is read.
     rebuild
-        the same move of another tensor, in which new elements are the given integer.
+        returns this move of another tensor, with an integer as fill value.
     fill
-        the real number that new elements are; None if there are none.
+        the real fill value of new elements; None if there are none.
     order
-        the axes of the other one in their new order, if nothing else happens to it.
+        the order of the source's axes, if the move is a transposition.
     view
-        its new shape, if that is all that changes.
+        the new shape, if the move is a reshape.
     """
 
     source: relax.Expr
@@ -42,7 +42,7 @@ class Move:
 
 
 def move_of(graph: Graph, expr: relax.Expr) -> Move | None:
-    """The move that `expr` is the result of."""
+    """Return the move that computes `expr`, or None."""
     resolved = graph.resolve(expr)
     if isinstance(resolved, relax.TupleGetItem):
         return _part(graph, resolved)
@@ -53,7 +53,7 @@ def move_of(graph: Graph, expr: relax.Expr) -> Move | None:
     if resize is not None:
         return _same(resize) if _is_nearest(resize) else None
     call = graph.call(expr, *_MOVES)
-    # Beyond the end, such a take gives what no integer stands for.
+    # Out of bounds, such a take returns NaN, which no integer represents.
     if call is None or (call.op.name == "relax.take" and str(call.attrs.mode) == "nan"):
         return None
     return _same(call)
@@ -86,7 +86,7 @@ def _is_nearest(call: Call) -> bool:
 
 
 def _part(graph: Graph, item: relax.TupleGetItem) -> Move | None:
-    """One of the results of R.split, as a slice."""
+    """Return a result of R.split as a slice."""
     split = graph.call(item.tuple_value, "relax.split")
     parts = None if split is None else parts_of(split)
     if split is None or parts is None:

@@ -16,12 +16,11 @@ from usmp.support.errors import UnsupportedModelError
 
 _SUMS = {"relax.add": quantized.add, "relax.subtract": quantized.subtract}
 _FINEST = {"int8": 2.0**12, "uint8": 2.0**12, "int16": 2.0**6}
-"""By how much the steps of the output of a sum may be finer than those of its terms: these have 20
-bits below the point, those of int16 15."""
+"""Largest ratio of input to output scale of a sum; terms have 20 fractional bits, of int16 15."""
 
 
 def match_elementwise(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """R.add, R.subtract or R.multiply, broadcast; one operand may be a constant."""
+    """Match R.add, R.subtract or R.multiply, broadcast; one operand may be a constant."""
     call = graph.call(expr, *_SUMS, "relax.multiply")
     if call is None:
         return None
@@ -31,7 +30,7 @@ def match_elementwise(graph: Graph, expr: relax.Expr, output: Output) -> relax.E
     quantizations = [operands[0][1], operands[1][1], output.quantization]
     types = {quantization.dtype for quantization in quantizations}
     if types == {"int8", "uint8"}:
-        # Unsigned are inputs and outputs of the model: what is between them is signed.
+        # Only inputs and outputs of the model are unsigned, so compute in signed integers.
         inner = signed_output(output)
         left, right = (_at(graph, *operand, signed(operand[1])) for operand in operands)
         return _at(graph, *_combined(graph, call, left, right, inner), output.quantization)[0]
@@ -39,7 +38,7 @@ def match_elementwise(graph: Graph, expr: relax.Expr, output: Output) -> relax.E
 
 
 def _at(graph: Graph, value: relax.Expr, before: Quantization, after: Quantization) -> Operand:
-    """Integers at another quantization."""
+    """Requantize integers if necessary."""
     if before == after:
         return value, before
     emitted = graph.builder.emit(value)
@@ -47,7 +46,7 @@ def _at(graph: Graph, value: relax.Expr, before: Quantization, after: Quantizati
 
 
 def _combined(graph: Graph, call: Call, left: Operand, right: Operand, output: Output) -> Operand:
-    """The operator of operands and an output of one type."""
+    """Return the integer operator, for operands and output of one element type."""
     (left_value, first), (right_value, second) = left, right
     after = output.quantization
     if call.op.name == "relax.multiply":

@@ -1,4 +1,4 @@
-"""What of a quantized model is computed in float."""
+"""Operators of a quantized model that compute in float."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from usmp.ops.views import RESHAPES
 from usmp.relax.static_shapes import flatten_types
 
 _UNCOUNTED = ("relax.quantize", "relax.dequantize", "relax.shape_of", *RESHAPES)
-"""The ends of the integers, and what looks at no element."""
+"""Operators at the borders of integers, and operators that read no element."""
 
 
 def float_operators(main: relax.Function) -> Counter[str]:
-    """The operators that read or write floating-point tensors: name -> how many.
+    """Count the operators that read or write float tensors, by name.
 
-    Those before the first R.quantize and after the last R.dequantize count too, a softmax of the
-    output for one: the microcontroller computes them in float. R.quantize and R.dequantize
-    themselves, changes of shape, and what depends on constants only, do not count.
+    Operators before the first R.quantize and after the last R.dequantize count too, because the
+    microcontroller computes them in float. R.quantize, R.dequantize, reshapes, and operators of
+    constants do not count.
     """
     names: Counter[str] = Counter()
     constants: set[tvm.ir.Var] = set()
@@ -41,19 +41,19 @@ def float_operators(main: relax.Function) -> Counter[str]:
 
 
 def operator_name(call: Call) -> str:
-    """The operator, as "conv2d", or the PrimFunc that is called."""
+    """Return the name of an operator, as "conv2d", or of the called PrimFunc."""
     return _name(call).removeprefix("relax.").removeprefix("nn.")
 
 
 def _name(call: Call) -> str:
-    """The operator, or the PrimFunc that is called."""
+    """Return the full name of an operator, or of the called PrimFunc."""
     name = str(getattr(call.op, "name", call.op))
     callee = call.args[0] if name.startswith("relax.call_tir") else None
     return str(callee.name_hint) if isinstance(callee, tvm.ir.GlobalVar) else name
 
 
 def _inputs(call: Call) -> list[relax.Expr]:
-    """The tensors that a call reads, those in tuples too."""
+    """Return the tensors that a call reads, also those in tuples."""
     leaves = [
         leaf
         for argument in call.args

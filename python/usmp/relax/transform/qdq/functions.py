@@ -1,4 +1,4 @@
-"""Functions of one real number, by the Relax operators that compute them."""
+"""Scalar functions of Relax operators."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _softplus(x: float) -> float:
 
 
 def _divide(a: float, b: float) -> float:
-    # As in float arithmetic; an integer never stands for -0.
+    # As in float arithmetic; dequantized integers are never -0.
     return a / b if b else math.copysign(math.inf, a) if a else math.nan
 
 
@@ -66,7 +66,7 @@ COMBINATIONS: dict[str, Callable[..., float]] = {
     "relax.less_equal": operator.le,
     "relax.where": lambda condition, a, b: a if condition else b,
 }
-"""Functions of several numbers."""
+"""Operator name -> its function of several numbers."""
 
 
 _CLAMPS = ("relax.nn.relu", "relax.nn.relu6", "relax.clip")
@@ -74,13 +74,13 @@ _WITH_ATTRIBUTES = ("relax.nn.leakyrelu", "relax.nn.softplus")
 
 
 def is_element_wise(call: Call) -> bool:
-    """Whether an operator computes each element from the same one of its first argument."""
+    """Return whether an operator applies a function to each element of its first argument."""
     name = call.op.name
     return name in _FUNCTIONS or name in _CLAMPS or name in _WITH_ATTRIBUTES
 
 
 def function_of(call: Call) -> Function | None:
-    """What an operator of one tensor computes for each element; None if it is not known."""
+    """Return the function that an operator applies to each element, or None if it is not known."""
     name = call.op.name
     if name in _FUNCTIONS:
         return _FUNCTIONS[name]

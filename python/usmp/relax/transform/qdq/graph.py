@@ -1,4 +1,4 @@
-"""What the matchers of quantized operators ask of a Relax function."""
+"""The view of a Relax function that matchers of quantized operators use."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ INTEGER_TYPES = ("int8", "uint8", "int16")
 
 @dataclass(frozen=True)
 class Output:
-    """What an operator writes: the quantization, and the limits that an activation sets."""
+    """The output of an operator: its quantization, and the limits of a fused activation."""
 
     quantization: Quantization
     limits: OutputLimits
 
     @property
     def rounding(self) -> Rounding:
-        """How operators round what they write: once, as the runtimes of quantized graphs do."""
+        """Rounding of operators: once, as runtimes of quantized graphs do; twice for int16."""
         is_wide = self.quantization.dtype == "int16"
         return Rounding.TWICE if is_wide else Rounding.AS_FLOAT
 
 
 Matcher = Callable[["Graph", relax.Expr, Output], "relax.Expr | None"]
-"""From a float expression and what its R.quantize makes of it to the same integers, or None."""
+"""Returns the integers that R.quantize to an `Output` makes of a float expression, or None."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class Graph:
     Parameters
     ----------
     builder
-        where calls of integer operators are made.
+        emits calls of integer operators.
     lookup
-        the expression that a variable is bound to, or None.
+        returns the expression that a variable is bound to, or None.
     matcher
-        what finds the integers of any expression.
+        matches any expression.
     known
-        integers that were found in the block that is being rewritten.
+        integers that were matched in the current block.
     """
 
     builder: relax.BlockBuilder
@@ -56,23 +56,23 @@ class Graph:
     known: dict[tuple[relax.Var, Output], relax.Expr] = field(default_factory=dict)
 
     def match(self, expr: relax.Expr, output: Output) -> relax.Expr | None:
-        """The integers that an R.quantize to `output` makes of a float `expr`; None if no integer
-        operators are known that compute them, or there are no elements."""
+        """Return the integers that R.quantize to `output` makes of a float `expr`, or None if no
+        integer operators compute them or `expr` is empty."""
         if 0 in shape_of(expr):
             return None
         key = (expr, output) if isinstance(expr, tvm.ir.Var) else None
         if key in self.known:
             return self.known[key]
-        found = self.matcher(self, expr, output)
-        if found is None:
+        integers = self.matcher(self, expr, output)
+        if integers is None:
             return None
-        found = self.builder.emit(found)
+        integers = self.builder.emit(integers)
         if key is not None:
-            self.known[key] = found
-        return found
+            self.known[key] = integers
+        return integers
 
     def resolve(self, expr: relax.Expr) -> relax.Expr:
-        """The expression behind variables, and behind elements of tuples."""
+        """Resolve variables and elements of tuples to the expression that they stand for."""
         while True:
             if isinstance(expr, tvm.ir.Var):
                 bound = self.lookup(expr)
@@ -86,14 +86,15 @@ class Graph:
             expr = bound
 
     def call(self, expr: relax.Expr, *operators: str) -> Call | None:
-        """The call of one of the operators ("relax.add") that `expr` is the result of."""
+        """Return the call that computes `expr`, if it is of one of these operators
+        ("relax.add")."""
         resolved = self.resolve(expr)
         if isinstance(resolved, Call) and getattr(resolved.op, "name", None) in operators:
             return resolved
         return None
 
     def constant(self, expr: relax.Expr) -> np.ndarray | None:
-        """The values of a constant."""
+        """Return the values of a constant, or None."""
         resolved = self.resolve(expr)
         if isinstance(resolved, GenericConst) and isinstance(resolved.ty, relax.TensorType):
             values: np.ndarray = resolved.value.numpy()
@@ -101,8 +102,8 @@ class Graph:
         return None
 
     def quantization(self, call: Call, dtype: str) -> Quantization | None:
-        """Scales and zero points of an R.quantize or R.dequantize, if they are constants and stand
-        for real numbers."""
+        """Return the quantization of an R.quantize or R.dequantize, if it is constant and its
+        scales are positive and finite."""
         parameters = [self.constant(argument) for argument in call.args[1:3]]
         if any(p is None or not p.size for p in parameters):
             return None
@@ -111,14 +112,15 @@ class Graph:
         if not np.all((scales > 0) & np.isfinite(scales)):
             return None
         rank = len(call.args[0].ty.shape)
-        # Meaningless for one scale, by which quantizations must not differ.
+        # The axis is meaningless for one scale: make it 0, so that equal quantizations compare
+        # equal.
         axis = int(call.attrs.axis) % rank if len(scales) > 1 else 0
         return Quantization(
             dtype, tuple(map(float, scales)), tuple(int(z) for z in zero_points), axis
         )
 
     def output_of(self, quantize: Call) -> Output | None:
-        """What an R.quantize makes of its input: None if the scales are not one constant."""
+        """Return the output of an R.quantize, or None if it does not have one constant scale."""
         dtype = str(quantize.attrs.out_dtype)
         quantization = self.quantization(quantize, dtype) if dtype in INTEGER_TYPES else None
         if quantization is None or not quantization.is_per_tensor:

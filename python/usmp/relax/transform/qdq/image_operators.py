@@ -1,4 +1,4 @@
-"""Operators on images, for images with their channels last."""
+"""Operators on images, rewritten to channels last."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ _SCALES = ("relax.quantize", "relax.dequantize")
 
 @dataclass(frozen=True)
 class Last:
-    """A result with its channels last; the function has it with channels first."""
+    """A result with channels last, which the original function has with channels first."""
 
     value: relax.Expr
 
 
 Result: TypeAlias = "Last | relax.Expr | None"
-"""What takes the place of a call: the same with channels last, the same as it is, or nothing."""
+"""The replacement of a call: with channels last, with the original layout, or none."""
 
 
 @dataclass(frozen=True)
 class Images:
-    """The images of a function that is being rewritten; keys are its own variables.
+    """The images of a function that is being rewritten, by variable of the original function.
 
     Parameters
     ----------
     builder
-        where calls are made.
+        emits calls.
     visit
-        from an argument to what takes its place.
+        returns the replacement of an argument.
     bound
-        what variables are bound to.
+        variable -> the expression that it is bound to.
     of_floats
-        whether convolutions of numbers are meant that come from no integers.
+        whether to convert convolutions of float tensors, too.
     last
-        with channels last, those that were computed so.
+        variable -> its value with channels last, where it has one.
     """
 
     builder: relax.BlockBuilder
@@ -59,7 +59,7 @@ class Images:
     last: dict[Var, relax.Expr] = field(default_factory=dict)
 
     def last_of(self, argument: relax.Expr) -> relax.Expr | None:
-        """The argument with channels last, if it was computed so."""
+        """Return the argument with channels last, if it was computed so."""
         return self.last.get(argument) if isinstance(argument, Var) else None
 
     def put_last(self, argument: relax.Expr) -> relax.Expr:
@@ -67,7 +67,7 @@ class Images:
         return self.builder.emit(permuted(value, to_channels_last(len(shape_of(value)))))
 
     def is_quantized(self, argument: relax.Expr) -> bool:
-        """Whether numbers come from integers that are computed, by moves at most."""
+        """Return whether a tensor is dequantized from computed integers, possibly with moves."""
         while isinstance(argument, Var) and argument in self.bound:
             value = self.bound[argument]
             if not isinstance(value, Call) or not value.args:
@@ -78,7 +78,7 @@ class Images:
         return False
 
     def is_constant(self, argument: relax.Expr) -> bool:
-        """Whether nothing that is known at run time only goes into it."""
+        """Return whether a tensor depends only on constants."""
         if isinstance(argument, Var):
             bound = self.bound.get(argument)
             return isinstance(bound, Call) and all(map(self.is_constant, bound.args))
@@ -86,7 +86,7 @@ class Images:
 
 
 def with_channels_last(images: Images, value: relax.Expr) -> Result:
-    """What takes the place of an expression of the function."""
+    """Return the replacement of an expression of the function."""
     if not isinstance(value, Call) or not isinstance(value.op, tvm.ir.Op):
         return None
     name = value.op.name
@@ -103,7 +103,7 @@ def _convolution(images: Images, call: Call) -> Result:
     layout = str(call.attrs.data_layout)
     if layout not in _LAYOUTS or str(call.attrs.out_layout) != layout:
         return None
-    # TVM has transposed convolutions of floats with channels first only.
+    # TVM's transposed float convolutions support only channels first.
     if images.of_floats and call.op.name not in FORWARD_CONVOLUTIONS:
         return None
     image = images.last_of(call.args[0])
@@ -114,7 +114,7 @@ def _convolution(images: Images, call: Call) -> Result:
     layouts = dict.fromkeys(("data_layout", "out_layout"), _LAYOUTS[layout])
     weight = images.visit(call.args[1])
     if images.of_floats and images.is_constant(call.args[1]):
-        # Weights of one tap are next to each other, too.
+        # With output channels last, the weights of one kernel position are contiguous, too.
         before = str(call.attrs.kernel_layout)
         layouts["kernel_layout"] = after = _LAYOUTS[layout][1:-1] + "IO"
         weight = images.builder.emit(permuted(weight, [before.index(axis) for axis in after]))
@@ -169,7 +169,7 @@ def _combination(images: Images, call: Call) -> Result:
 
 
 def _operand(images: Images, argument: relax.Expr, rank: int) -> relax.Expr | None:
-    """An operand of a combination with channels last, if that takes no copy."""
+    """Return an operand with channels last, if this needs no copy."""
     shape = shape_of(argument)
     image = images.last_of(argument)
     if image is not None:
@@ -218,15 +218,15 @@ def _reduction(images: Images, call: Call) -> Result:
     reduce = getattr(relax.op, call.op.name.removeprefix("relax."))
     others = [axis for axis in axes if axis != 1 and shape_of(call.args[0])[axis] > 1]
     if call.op.name in _SUMS and 1 in axes and others:
-        # Floats would be added in another order.
+        # Float sums would be computed in another order.
         return None
     moved = [_moved(axis, rank) for axis in axes]
     keepdims = bool(call.attrs.keepdims)
     result = reduce(image, moved[0] if is_one else moved, keepdims)
     if keepdims:
         return Last(result)
-    left = [axis for axis in to_channels_first(rank) if axis not in moved]
-    return result if left == sorted(left) else None
+    remaining = [axis for axis in to_channels_first(rank) if axis not in moved]
+    return result if remaining == sorted(remaining) else None
 
 
 def _concat(images: Images, call: Call) -> Result:
@@ -246,7 +246,7 @@ def _slice(images: Images, call: Call) -> Result:
     if image is None or parts is None:
         return None
     rank = len(shape_of(call))
-    return Last(sliced(image, {_moved(axis, rank): taken for axis, taken in parts[0].items()}))
+    return Last(sliced(image, {_moved(axis, rank): cut for axis, cut in parts[0].items()}))
 
 
 def _pad(images: Images, call: Call) -> Result:
@@ -286,17 +286,17 @@ def _axes(axes: Sequence[object], rank: int) -> list[int]:
 
 
 def _moved(axis: int, rank: int) -> int:
-    """Where an axis is after the channels were put last."""
+    """Return the position of an axis after the permutation to channels last."""
     return to_channels_last(rank).index(axis)
 
 
 def _is_first(image: relax.Expr) -> bool:
-    """Whether an image with channels last is in memory as with channels first."""
+    """Return whether an image has the same memory order with channels last and first."""
     return is_same_order(shape_of(image), to_channels_first(len(shape_of(image))))
 
 
 def permuted(value: relax.Expr, order: Sequence[int]) -> relax.Expr:
-    """The value with its axes in another order, which copies nothing where that is possible."""
+    """Permute the axes of a value, by a reshape if memory order does not change."""
     shape = shape_of(value)
     if list(order) == sorted(order):
         return value

@@ -1,4 +1,4 @@
-"""Images of one and two dimensions alike: a row is an image of one row."""
+"""1-D images as 2-D images of one row."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ CHANNELS_FIRST, CHANNELS_LAST = Layout("NCHW"), Layout("NHWC")
 _LAYOUTS = {"NCHW": "NCHW", "NHWC": "NHWC", "NCW": "NCHW", "NWC": "NHWC"}
 
 PoolingWindow = tuple[Window, Layout, tuple[int, ...]]
-"""The window of a pool, the layout of its data as an image, and the shape of that."""
+"""The kernel window of a pool, and the layout and shape of its data as a 2-D image."""
 
 
 def image_layout(data: object, out: object) -> Layout | None:
-    """The layout of data as an image of two dimensions; None if it is another one, or if the output
-    has another one."""
+    """Return the layout of data as a 2-D image, or None if it is no known one or differs from the
+    output's."""
     same = str(out or data) == str(data)
     return Layout(_LAYOUTS[str(data)]) if same and str(data) in _LAYOUTS else None
 
 
 def image_shape(shape: Sequence[int], layout: Layout) -> tuple[int, ...]:
-    """The shape with a height, which is 1 if there was none."""
+    """Return the shape of data as a 2-D image: without a height, it is 1."""
     if len(shape) == 4:
         return tuple(shape)
     position = layout.axes.index("H")
@@ -33,27 +33,27 @@ def image_shape(shape: Sequence[int], layout: Layout) -> tuple[int, ...]:
 
 
 def pair(values: Sequence[object]) -> tuple[int, int]:
-    """Strides or dilations of rows and columns."""
+    """Return strides or dilations as (rows, columns)."""
     first, *rest = (int(value) for value in values)  # type: ignore[call-overload]
     return (first, rest[0]) if rest else (1, first)
 
 
 def padding_before(padding: Sequence[object]) -> tuple[int, int]:
-    """Rows above and columns to the left, of (top, left, bottom, right) or of (left, right)."""
+    """Return (top, left) of (top, left, bottom, right) or of (left, right)."""
     values = [int(value) for value in padding]  # type: ignore[call-overload]
     return (values[0], values[1]) if len(values) == 4 else (0, values[0])
 
 
 def reshaped(builder: relax.BlockBuilder, value: relax.Expr, shape: Sequence[int]) -> relax.Expr:
-    """The value in another shape, if it is another."""
+    """Emit a value, reshaped if its shape differs."""
     value = builder.emit(value)
     same = shape_of(value) == tuple(shape)
     return value if same else builder.emit(relax.op.reshape(value, tuple(shape)))
 
 
 def pool_window(call: Call) -> PoolingWindow | None:
-    """The window of a pool over one or two dimensions; None if it is dilated, or covers nothing but
-    padding somewhere."""
+    """Return the kernel window of a pool, or None if it is dilated or covers only padding at some
+    position."""
     attrs = call.attrs
     layout = image_layout(attrs.layout, attrs.out_layout)
     if layout is None or any(int(d) != 1 for d in attrs.dilation):
@@ -68,7 +68,7 @@ def pool_window(call: Call) -> PoolingWindow | None:
 
 
 def _every_place_has_data(window: Window) -> bool:
-    """Whether the kernel always covers some of the data; a mean of nothing is not defined."""
+    """Return whether every kernel window covers data, because a mean of nothing is not defined."""
     return all(
         0 <= window.padding[side] < window.kernel[side]
         and (window.output[side] - 1) * window.strides[side] - window.padding[side]
@@ -78,16 +78,16 @@ def _every_place_has_data(window: Window) -> bool:
 
 
 def to_channels_last(rank: int) -> list[int]:
-    """The axes of (batch, channels, ...) in the order (batch, ..., channels)."""
+    """Return the axes of (batch, channels, ...) in the order (batch, ..., channels)."""
     return [0, *range(2, rank), 1]
 
 
 def to_channels_first(rank: int) -> list[int]:
-    """The axes of (batch, ..., channels) in the order (batch, channels, ...)."""
+    """Return the axes of (batch, ..., channels) in the order (batch, channels, ...)."""
     return [0, rank - 1, *range(1, rank - 1)]
 
 
 def is_same_order(shape: Sequence[int], order: Sequence[int]) -> bool:
-    """Whether the elements of a tensor stay where they are when its axes are put in this order."""
+    """Return whether permuting the axes of a tensor keeps the order of elements in memory."""
     extended = [axis for axis in order if shape[axis] != 1]
     return extended == sorted(extended)

@@ -1,8 +1,8 @@
-"""Replace operators between R.dequantize and R.quantize by integer operators.
+"""Integer operators in place of operators between R.dequantize and R.quantize.
 
     R.quantize(relu(conv2d(R.dequantize(x), R.dequantize(w)) + b))  ->  conv2d of x in integers
 
-What is not recognized stays in float, correct but larger and slower; it is counted.
+Other operators stay in float, correct but larger and slower, and are counted.
 """
 
 from __future__ import annotations
@@ -44,23 +44,22 @@ _MATCHERS: tuple[Matcher, ...] = (
     match_softmax,
     match_table,
 )
-_ORDERS = ("relax.argmax", "relax.argmin")
+_ARG_EXTREMES = ("relax.argmax", "relax.argmin")
 
 
 def use_integer_operators(mod: IRModule) -> IRModule:
-    """Replace what is recognized in the Relax `main`, and count what is not.
+    """Replace matched operators in the Relax `main`, and count those that remain in float.
 
-    Results are those of ONNX Runtime's integer operators, which round once (RFC 0026): they differ
-    from those of the float operators only where floats added up end on the other side of a half,
-    and then by one step. Sums, differences and softmax are computed as TFLite does it, with a step
-    of difference at the most. What only moves, chooses or clamps numbers at one scale gives the
-    same integers.
+    Results are those of ONNX Runtime's integer operators, which round once (RFC 0026). They differ
+    from those of float operators by one step, where float sums round to the other side of a half.
+    Sums, differences and softmax are computed as in TFLite, and differ by at most one step.
+    Operators that move, select or clamp numbers at one scale give equal integers.
 
     Returns
     -------
     IRModule
-        The module, with the attribute `float_operators` if some operators compute in float: name ->
-        how many. A module without R.quantize and R.dequantize is returned as it is.
+        The module, with the attribute `float_operators` (name -> count) if some operators compute
+        in float. A module without R.quantize and R.dequantize is returned as it is.
     """
     main = main_function(mod)
     if not is_quantized(main):
@@ -73,42 +72,42 @@ def use_integer_operators(mod: IRModule) -> IRModule:
 
 
 def is_quantized(main: relax.Function) -> bool:
-    """Whether a function has R.quantize or R.dequantize."""
+    """Return whether a function has R.quantize or R.dequantize."""
     names = {getattr(call.op, "name", None) for call in nodes_of(main.body, Call)}
     return not names.isdisjoint(("relax.quantize", "relax.dequantize"))
 
 
 @mutator
 class _Rewriter(PyExprMutator):  # type: ignore[misc]
-    """Rewrites each R.quantize whose operator has an integer form."""
+    """A mutator that replaces each R.quantize whose input integer operators can compute."""
 
     def __init__(self, mod: IRModule) -> None:
         super().__init__(mod)
         self.graph = Graph(self.builder_, self.lookup_binding, _match)
 
     def visit_binding_block_(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        """Integers that are found in a block can be used there only."""
+        """Rewrite a block; its matched integers are visible only inside."""
         return self._visit(super().visit_binding_block_, block)
 
     def visit_dataflow_block_(self, block: relax.DataflowBlock) -> relax.BindingBlock:
-        """The same."""
+        """Rewrite a dataflow block; its matched integers are visible only inside."""
         return self._visit(super().visit_dataflow_block_, block)
 
     @keeps_span
     def visit_call_(self, call: Call) -> relax.Expr:
-        """The integer operator in the place of an R.quantize."""
+        """Replace an R.quantize by an integer operator."""
         call = self.visit_expr_post_order(call)
         name = getattr(call.op, "name", None)
-        if name in _ORDERS:
+        if name in _ARG_EXTREMES:
             return _of_integers(self.graph, call)
         if name != "relax.quantize":
             return call
         try:
-            found = _quantized(self.graph, call)
+            integers = _quantized(self.graph, call)
         except RecursionError:
-            # Hundreds of operators without a change of type between them.
-            found = None
-        return call if found is None else found
+            # Hundreds of float operators in a row; they stay in float.
+            integers = None
+        return call if integers is None else integers
 
     def _visit(
         self, visit: Callable[[relax.BindingBlock], relax.BindingBlock], block: relax.BindingBlock
@@ -120,19 +119,19 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
 
 
 def _match(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """The integers that the first matcher finds."""
+    """Return the integers of the first matcher that succeeds."""
     for matcher in _MATCHERS:
         try:
-            found = matcher(graph, expr, output)
+            integers = matcher(graph, expr, output)
         except UnsupportedModelError:
             continue
-        if found is not None:
-            return found
+        if integers is not None:
+            return integers
     return None
 
 
 def _quantized(graph: Graph, quantize: Call) -> relax.Expr | None:
-    """Integers in the place of an R.quantize; those of constants at several scales too."""
+    """Return the integers of an R.quantize, also of constants at several scales."""
     output = graph.output_of(quantize)
     if output is not None:
         return graph.match(quantize.args[0], output)
@@ -145,7 +144,7 @@ def _quantized(graph: Graph, quantize: Call) -> relax.Expr | None:
 
 
 def _of_integers(graph: Graph, call: Call) -> relax.Expr:
-    """R.argmax or R.argmin of the integers themselves, whose order is that of the numbers."""
+    """Return an R.argmax or R.argmin of integers, which have the order of the real numbers."""
     data = operands.integers(graph, call.args[0])
     if data is None:
         return call

@@ -1,4 +1,4 @@
-"""What the integers of a model's inputs and outputs stand for, for those who call the model."""
+"""Quantization of a model's inputs and outputs, for its callers."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from usmp.support.renamed import warn_renamed
 from usmp.tir.nodes import nodes_of
 
 Parameters = tuple[float, int] | None
-"""Scale and zero point of a whole tensor; None if it is not quantized, or along an axis."""
+"""Scale and zero point of a tensor; None if it is not quantized, or along an axis."""
 
 
 @dataclass(frozen=True)
 class IOQuantization:
-    """Of a model's inputs, by name, and of its outputs, in order."""
+    """The quantization of a model's inputs, by name, and of its outputs, in order."""
 
     inputs: dict[str, Parameters]
     outputs: list[Parameters]
 
 
 def parameters_of(quantization: Quantization | None) -> Parameters:
-    """Those that hold for the whole tensor, if there are such."""
+    """Return scale and zero point of a per-tensor quantization, or None."""
     if quantization is None or not quantization.is_per_tensor or quantization.scale <= 0:
         return None
     return quantization.scale, quantization.zero_point
 
 
 def io_quantization(main: relax.Function) -> IOQuantization:
-    """Read from the attributes `input_quantization` and `output_quantization` of `main`, or else
-    from what dequantizes its inputs and quantizes its outputs.
+    """Read the quantization of inputs and outputs from the attributes `input_quantization` and
+    `output_quantization` of `main`, or else from its R.dequantize and R.quantize.
 
     Raises
     ------
     ValueError
-        an attribute is not what it should be.
+        an attribute is malformed.
     """
     attrs = _with_new_names(main.attrs or {})
     graph = Graph(relax.BlockBuilder(), _bound(main).get, lambda *_: None)
@@ -73,7 +73,7 @@ def io_quantization(main: relax.Function) -> IOQuantization:
 
 
 def with_io_quantization(main: relax.Function, quantization: IOQuantization) -> relax.Function:
-    """`main` with the attributes that say so."""
+    """Return `main` with the quantization as attributes."""
     return main.with_attrs(
         INPUT_QUANTIZATION_ATTR.entry({n: _listed(p) for n, p in quantization.inputs.items()})
         | OUTPUT_QUANTIZATION_ATTR.entry([_listed(p) for p in quantization.outputs])
@@ -81,12 +81,12 @@ def with_io_quantization(main: relax.Function, quantization: IOQuantization) -> 
 
 
 def _listed(parameters: Parameters) -> list[float | int]:
-    """As the attributes have them."""
+    """Return parameters in the form of the attributes."""
     return [] if parameters is None else [float(parameters[0]), int(parameters[1])]
 
 
 def _with_new_names(attrs: Mapping[str, object]) -> dict[str, Any]:
-    """The attributes, each under the name that it has now."""
+    """Return the attributes under their current names."""
     named = dict(attrs.items())
     for new in (INPUT_QUANTIZATION_ATTR.name, OUTPUT_QUANTIZATION_ATTR.name):
         old = new.replace("quantization", "quantisation")
@@ -97,7 +97,7 @@ def _with_new_names(attrs: Mapping[str, object]) -> dict[str, Any]:
 
 
 def attach_quantization(mod: IRModule, quantization: IOQuantization) -> IRModule:
-    """Enter it in the `TensorInfo`s of `__tvm_main__`."""
+    """Enter the quantization in the `TensorInfo`s of `__tvm_main__`."""
     main = mod[MAIN_FUNCTION_NAME]
     inputs = [
         _with_quantization(t, quantization.inputs.get(str(t.name)))
@@ -121,7 +121,7 @@ def _with_quantization(tensor: TensorInfo, parameters: Parameters) -> TensorInfo
 
 
 def _read(stated: object, attribute: str) -> Parameters:
-    """`[scale, zero_point]` or `[]`."""
+    """Read `[scale, zero_point]` or `[]`."""
     parameters = list(stated) if isinstance(stated, Sequence) else [None]
     if not parameters:
         return None
@@ -138,20 +138,20 @@ def _bound(main: relax.Function) -> dict[relax.Var, relax.Expr]:
 
 
 def _dequantized(main: relax.Function, graph: Graph) -> dict[str, Parameters]:
-    """For each parameter, what all that dequantize it agree on."""
-    found: dict[relax.Var, set[Parameters]] = {param: set() for param in main.params}
+    """Return the quantization of each parameter on which all its R.dequantize agree."""
+    stated: dict[relax.Var, set[Parameters]] = {param: set() for param in main.params}
     for call in nodes_of(main.body, Call):
         if getattr(call.op, "name", None) == "relax.dequantize":
             source = graph.resolve(call.args[0])
-            if source in found:
+            if source in stated:
                 quantization = graph.quantization(call, str(source.ty.dtype))
-                found[source].add(parameters_of(quantization))
-    agreed = {param: parameters for param, parameters in found.items() if len(parameters) == 1}
+                stated[source].add(parameters_of(quantization))
+    agreed = {param: parameters for param, parameters in stated.items() if len(parameters) == 1}
     return {str(param.name): next(iter(parameters)) for param, parameters in agreed.items()}
 
 
 def _quantized(main: relax.Function, graph: Graph) -> list[Parameters]:
-    """For each output, what quantizes it last."""
+    """Return the quantization of the R.quantize that computes each output."""
     results = _flatten(graph, main.body.body)
     kept = {int(state.output) for state in states_of(main)}
     if len(results) != len(flatten_types(main.body.body.ty)):

@@ -1,4 +1,4 @@
-"""What operators read: quantized tensors, and constants."""
+"""Operands of operators: quantized tensors, and constants."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from usmp.support.errors import UnsupportedModelError
 
 @dataclass(frozen=True)
 class IntegerTensor:
-    """A tensor of integers that stand for real numbers.
+    """A computed tensor of quantized integers.
 
     Parameters
     ----------
     source
-        the integers.
+        the integers before the moves.
     quantization
-        one scale for all of them.
+        their per-tensor quantization.
     moves
-        what happens to them before they are read, and the integers that new elements are.
+        moves from the source to the operator, each with its integer fill value.
     """
 
     source: relax.Expr
@@ -37,7 +37,7 @@ class IntegerTensor:
     moves: tuple[tuple[Move, int], ...] = ()
 
     def emit(self, builder: relax.BlockBuilder) -> relax.Expr:
-        """The integers where they are read."""
+        """Emit the moves, and return the integers that the operator reads."""
         value = self.source
         for move, fill in self.moves:
             value = builder.emit(move.rebuild(value, fill))
@@ -45,29 +45,29 @@ class IntegerTensor:
 
     @property
     def order(self) -> tuple[int, ...] | None:
-        """The order that the last move puts the axes in, if it does only that."""
+        """The order of axes after the last move, if this is a transposition."""
         return self.moves[-1][0].order if self.moves else None
 
     def without_last_move(self) -> IntegerTensor:
-        """The integers before the last move."""
+        """Return the integers before the last move."""
         return replace(self, moves=self.moves[:-1])
 
 
 @dataclass(frozen=True)
 class IntegerConstant:
-    """Constant integers that stand for real numbers; `quantization.axis` is one of `values`."""
+    """A constant tensor of quantized integers; `quantization.axis` is an axis of `values`."""
 
     values: np.ndarray
     quantization: Quantization
 
     def transposed(self, axes: list[int]) -> IntegerConstant:
-        """The same with its axes in another order."""
+        """Return the constant with permuted axes."""
         old = self.quantization
         moved = Quantization(old.dtype, old.scales, old.zero_points, axes.index(old.axis))
         return IntegerConstant(self.values.transpose(axes), moved)
 
     def real(self) -> np.ndarray:
-        """The real numbers: float64."""
+        """Return the real numbers, as float64."""
         shape = [1] * self.values.ndim
         if not self.quantization.is_per_tensor:
             shape[self.quantization.axis] = -1
@@ -78,7 +78,8 @@ class IntegerConstant:
 
 
 def integers(graph: Graph, expr: relax.Expr) -> IntegerTensor | None:
-    """The computed integers that a float tensor comes from, one scale for all of them."""
+    """Return the computed integers that a float tensor is dequantized from, if they have one
+    scale."""
     if 0 in shape_of(expr):
         return None
     moves: list[Move] = []
@@ -104,18 +105,19 @@ def integers(graph: Graph, expr: relax.Expr) -> IntegerTensor | None:
 
 
 def _exact_integer(real: float, quantization: Quantization) -> int | None:
-    """The integer that stands for just this number."""
+    """Return the integer that represents exactly this number, or None."""
     try:
         value = quantize_value(real, quantization)
     except UnsupportedModelError:
         return None
     least, greatest = integer_limits(quantization.dtype)
-    stands_for = np.float32(value - quantization.zero_point) * np.float32(quantization.scale)
-    return value if least <= value <= greatest and stands_for == np.float32(real) else None
+    represented = np.float32(value - quantization.zero_point) * np.float32(quantization.scale)
+    return value if least <= value <= greatest and represented == np.float32(real) else None
 
 
 def integer_constant(graph: Graph, expr: relax.Expr) -> IntegerConstant | None:
-    """The constant integers that a float tensor comes from, in its shape and order."""
+    """Return the constant integers that a float tensor is dequantized from, in its shape and
+    order."""
     transposed = graph.call(expr, "relax.permute_dims")
     if transposed is not None:
         inner = integer_constant(graph, transposed.args[0])
@@ -139,13 +141,13 @@ Operand: TypeAlias = "tuple[relax.Expr, Quantization]"
 
 
 def quantized_operands(graph: Graph, call: Call) -> tuple[Operand, Operand] | None:
-    """Both operands of a call as integers of one scale, if they are."""
+    """Return both operands of a call as integers of one scale each, or None."""
     left, right = (_quantized_operand(graph, argument) for argument in call.args)
     return None if left is None or right is None else (left, right)
 
 
 def _quantized_operand(graph: Graph, expr: relax.Expr) -> Operand | None:
-    """Integers of one scale, computed or constant."""
+    """Return an operand as integers of one scale, computed or constant."""
     data = integers(graph, expr)
     if data is not None:
         return data.emit(graph.builder), data.quantization
@@ -156,7 +158,7 @@ def _quantized_operand(graph: Graph, expr: relax.Expr) -> Operand | None:
 
 
 def real_constant(graph: Graph, expr: relax.Expr) -> np.ndarray | None:
-    """The real numbers of a constant, stored as floats or as integers: float64."""
+    """Return the real numbers of a constant, stored as floats or as integers, in float64."""
     reshaped = graph.call(expr, *RESHAPES)
     if reshaped is not None:
         inner = real_constant(graph, reshaped.args[0])
@@ -173,7 +175,7 @@ def real_constant(graph: Graph, expr: relax.Expr) -> np.ndarray | None:
 
 
 def quantized(real: np.ndarray, after: Quantization) -> np.ndarray:
-    """What R.quantize makes of constants: halves are rounded to even, in single precision."""
+    """Quantize constants as R.quantize does: in single precision, halves to even."""
     shape = [1] * real.ndim
     if not after.is_per_tensor:
         shape[after.axis] = -1

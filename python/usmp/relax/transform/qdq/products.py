@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""Matchers of matrix products."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from usmp.relax.transform.qdq.weights import is_supported, rescale_and_bias, wit
 
 
 def match_matrix_product(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """R.matmul of any rows with a constant matrix, with or without a bias added to its result."""
+    """Match R.matmul with a constant matrix, with or without an added bias."""
     call, bias = with_bias(graph, expr, "relax.matmul")
     if call is None:
         return None
@@ -61,12 +61,12 @@ def match_matrix_product(graph: Graph, expr: relax.Expr, output: Output) -> rela
 def _as_stored(
     graph: Graph, data: IntegerTensor, depth: int
 ) -> tuple[IntegerTensor, np.ndarray] | None:
-    """The tensor behind rows whose elements are in another order, images with their axes in another
-    order for one, and which element of a row each element of it is; None if there is no such one.
+    """Return a tensor before its rows are permuted, as image axes are, and the position of each
+    element in the permuted row; None if moves do more. The weights are permuted instead.
     """
     moves = [move for move, _ in data.moves]
     source = data.source
-    # What was quantized again after a move is a move of integers.
+    # Moves that commute with R.quantize became moves of integers.
     while (move := move_of(graph, source)) is not None and _keeps_elements(move):
         moves.insert(0, move)
         source = move.source
@@ -87,7 +87,7 @@ def _keeps_elements(move: Move) -> bool:
 
 
 def match_batch_product(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """R.matmul of two quantized tensors of two and more axes; one of them may be a constant."""
+    """Match R.matmul of two quantized tensors of two or more axes; one may be a constant."""
     call = graph.call(expr, "relax.matmul")
     if call is None or any(len(shape_of(argument)) < 2 for argument in call.args):
         return None
@@ -108,7 +108,7 @@ def match_batch_product(graph: Graph, expr: relax.Expr, output: Output) -> relax
 
 
 def clamped(graph: Graph, value: Call, output: Output) -> relax.Expr:
-    """The result of an operator that knows no limits, within those of the output."""
+    """Clamp the result of an operator without limits to those of the output."""
     if output.limits == output.quantization.limits():
         return value
     emitted = graph.builder.emit(value)

@@ -1,4 +1,4 @@
-"""Means and sums over a window or over some axes."""
+"""Matchers of means and sums over a window or over some axes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ADAPTIVE = ("relax.nn.adaptive_avg_pool1d", "relax.nn.adaptive_avg_pool2d")
 
 
 def match_average_pool(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """R.nn.avg_pool1d and R.nn.avg_pool2d."""
+    """Match R.nn.avg_pool1d and R.nn.avg_pool2d."""
     call = graph.call(expr, *_POOLS)
     data = None if call is None else integers(graph, call.args[0])
     pool = None if call is None else pool_window(call)
@@ -49,7 +49,7 @@ def match_average_pool(graph: Graph, expr: relax.Expr, output: Output) -> relax.
 
 
 def match_reduction(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """R.mean and R.sum over some axes, and adaptive average pools to one element."""
+    """Match R.mean and R.sum over some axes, and adaptive average pools to one element."""
     call = graph.call(expr, "relax.mean", "relax.sum", *_ADAPTIVE)
     data = None if call is None else integers(graph, call.args[0])
     if call is None or data is None:
@@ -76,7 +76,7 @@ def match_reduction(graph: Graph, expr: relax.Expr, output: Output) -> relax.Exp
 
 
 def _pooled_axes(call: relax.Call) -> list[int] | None:
-    """The axes over which an adaptive pool takes the mean; None if that has several elements."""
+    """Return the axes that an adaptive pool averages to one element, or None."""
     layout = str(call.attrs.layout)
     if image_layout(layout, call.attrs.out_layout) is None:
         return None

@@ -1,9 +1,9 @@
-"""Unsigned integers between operators as signed ones.
+"""Signed integers in place of unsigned ones between operators.
 
     R.dequantize(R.quantize(x, s, 130, "uint8"))  ->  R.dequantize(R.quantize(x, s, 2, "int8"))
 
-Integers and zero points are less by 128, so that they stand for the same numbers. There are kernels
-for signed ones.
+Integers and zero points decrease by 128, so real numbers are unchanged. Kernels exist for signed
+integers.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ _UNSIGNED = "uint8"
 
 
 def use_signed_integers(mod: IRModule) -> IRModule:
-    """Make signed what only R.dequantize reads of `main`: results of R.quantize, and constants.
+    """Convert results of R.quantize, and constants, that only R.dequantize reads in `main`.
 
-    Inputs and outputs stay as they are; so does a module in which nothing else is unsigned.
+    Inputs and outputs keep their types. A module without other unsigned integers is returned as it
+    is.
     """
     main = mod["main"]
     results = _results(main)
@@ -39,7 +40,8 @@ def use_signed_integers(mod: IRModule) -> IRModule:
 
 
 def signed(quantization: Quantization) -> Quantization:
-    """The quantization of the same numbers as int8, if it is that of uint8; or else itself."""
+    """Return the int8 quantization that is equivalent to one of uint8; return others as they
+    are."""
     if quantization.dtype != _UNSIGNED:
         return quantization
     zero_points = tuple(zero_point - _OFFSET for zero_point in quantization.zero_points)
@@ -47,7 +49,7 @@ def signed(quantization: Quantization) -> Quantization:
 
 
 def signed_output(output: Output) -> Output:
-    """The same of what an operator writes."""
+    """Return the output of an operator with a signed quantization."""
     before = output.quantization
     after = signed(before)
     if before == after:
@@ -57,29 +59,29 @@ def signed_output(output: Output) -> Output:
 
 
 def _results(main: relax.Function) -> set[Var]:
-    """The variables of unsigned integers that nothing but R.dequantize reads."""
-    found: set[Var] = set()
+    """Return the variables of unsigned integers that only R.dequantize reads."""
+    unsigned: set[Var] = set()
     read: set[Var] = set(nodes_of(main.body.body, Var))
     for block in main.body.blocks:
         for binding in block.bindings:
             value = getattr(binding, "value", binding)
             if _is(value, "relax.quantize") and str(value.attrs.out_dtype) == _UNSIGNED:
-                found.add(binding.var)
+                unsigned.add(binding.var)
             if not _is(value, "relax.dequantize"):
                 read.update(nodes_of(value, Var))
-    return found - read
+    return unsigned - read
 
 
 @mutator
 class _Rewriter(PyExprMutator):  # type: ignore[misc]
-    """Rewrites the ends of what is unsigned."""
+    """A mutator that rewrites each R.quantize and R.dequantize of unsigned integers."""
 
     def __init__(self, mod: IRModule, results: set[Var]) -> None:
         super().__init__(mod)
         self.results = results
 
     def visit_var_binding_(self, binding: relax.VarBinding) -> None:
-        """Bind signed integers in the place of unsigned ones."""
+        """Bind the variable to signed integers."""
         if binding.var not in self.results:
             super().visit_var_binding_(binding)
             return
@@ -93,7 +95,7 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
 
     @keeps_span
     def visit_call_(self, call: Call) -> relax.Expr:
-        """Read what is signed now."""
+        """Dequantize integers that are signed now."""
         data = call.args[0] if _is(call, "relax.dequantize") else None
         is_signed = isinstance(data, Var) and data in self.results
         if not (is_signed or _is_unsigned_constant(data)):
@@ -107,7 +109,7 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
 
 
 def _is(value: object, name: str) -> bool:
-    """Whether a value is a call of an operator with a known zero point."""
+    """Return whether a value is a call of an operator with a constant zero point."""
     if not isinstance(value, Call) or getattr(value.op, "name", None) != name:
         return False
     return isinstance(value.args[2], GenericConst)
@@ -122,7 +124,7 @@ def _is_unsigned_constant(value: object) -> bool:
 
 
 def _less(constant: GenericConst) -> GenericConst:
-    """The numbers of a constant less 128."""
+    """Return a constant minus 128."""
     values = constant.value.numpy()
     dtype = np.dtype(np.int8) if values.dtype == np.uint8 else values.dtype
     return relax.const((values.astype(np.int64) - _OFFSET).astype(dtype))

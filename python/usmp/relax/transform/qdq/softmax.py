@@ -1,4 +1,4 @@
-"""Softmax."""
+"""The matcher of softmax."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from usmp.relax.transform.qdq.operands import integers
 from usmp.relax.transform.qdq.products import clamped
 
 _FINE = Quantization("int16", (2.0**-16,), (-(2**15),))
-"""The other output that TFLite's softmax of int8 can have."""
+"""The int16 output of TFLite's int8 softmax."""
 
 
 def match_softmax(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """R.nn.softmax over the last axis.
+    """Match R.nn.softmax over the last axis.
 
-    Converters for TFLite give the result the scale 1/256, others 1/255 or what they measure: then
-    it is computed in 16 bits first, and rounded once more.
+    TFLite's converters give the result scale 1/256. For other scales it is computed in 16 bits
+    first, and rounded once more.
     """
     call = graph.call(expr, "relax.nn.softmax")
     data = None if call is None else integers(graph, call.args[0])

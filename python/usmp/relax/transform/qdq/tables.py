@@ -1,4 +1,4 @@
-"""Functions of one quantized tensor, element by element, as a table of all 256 results."""
+"""Element-wise functions of one quantized tensor, as a table of all 256 results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _NotAFunction(Exception):
 
 
 def match_table(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """Any composition of known functions, and of arithmetic with single numbers, of one tensor."""
+    """Match any composition of known functions, and arithmetic with scalars, of one tensor."""
     composition = _Composition(graph)
     try:
         function = composition.function(expr)
@@ -35,7 +35,7 @@ def match_table(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | 
         return None
     table = _table(function, data, output)
     value = data.emit(graph.builder)
-    # Numbers of more axes than the tensor give the result more axes.
+    # Scalar constants of more axes than the tensor broadcast it to more axes.
     if table is None or shape_of(value) != shape_of(expr):
         return None
     record = Table((data.quantization,), (output.quantization,))
@@ -43,7 +43,7 @@ def match_table(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | 
 
 
 def _table(function: Function, data: IntegerTensor, output: Output) -> dict[int, int] | None:
-    """The integer that R.quantize makes of each result; None if one is not a number."""
+    """Return input integer -> quantized result, or None if a result is NaN."""
     before, after = data.quantization, output.quantization
     least, greatest = integer_limits(before.dtype)
     table = {}
@@ -64,7 +64,7 @@ def _table(function: Function, data: IntegerTensor, output: Output) -> dict[int,
 
 
 class _Composition:
-    """Reads an expression as a function of one dequantized tensor, `source`."""
+    """An expression as a function of one dequantized tensor, `source`."""
 
     def __init__(self, graph: Graph) -> None:
         self.source: IntegerTensor | None = None
@@ -72,7 +72,7 @@ class _Composition:
         self._known: dict[tvm.ir.Var, Function] = {}
 
     def function(self, expr: relax.Expr) -> Function:
-        """The function that gives `expr`; `_NotAFunction` if there is none."""
+        """Return the function that computes `expr`; raise `_NotAFunction` if there is none."""
         if isinstance(expr, tvm.ir.Var):
             if expr not in self._known:
                 self._known[expr] = _once(self._read(expr))
@@ -112,7 +112,7 @@ class _Composition:
 
 
 def _once(function: Callable[[float], float]) -> Function:
-    """The function, computed once for each argument: a value may be used more than once."""
+    """Memoize a function, because variables can be used several times."""
     results: dict[float, float] = {}
 
     def remembered(x: float) -> float:

@@ -20,31 +20,32 @@ from usmp.relax.transform.qdq.operands import IntegerConstant, integer_constant,
 from usmp.support.errors import UnsupportedModelError
 
 _BIAS_ERROR = 0.25
-"""Steps of the output by which a rounded bias may be wrong."""
-_SAME = 1e-5
-"""By how much the scale of a stored bias may differ from that of the accumulators, relatively."""
+"""Largest error of a rounded bias, in steps of the output."""
+_SCALE_TOLERANCE = 1e-5
+"""Relative tolerance between the scale of a stored bias and that of the accumulators."""
 
 Bias: TypeAlias = "np.ndarray | IntegerConstant"
-"""Real numbers, or the integers that stand for them: one a channel, at the accumulators' scale."""
+"""Real numbers, or quantized integers, one a channel."""
 
 
 def with_bias(graph: Graph, expr: relax.Expr, *operators: str) -> tuple[Call | None, Bias | None]:
-    """The call of one of the operators, and the numbers that are added to its result."""
+    """Return the call of one of the operators, and the bias that is added to its result."""
     call = graph.call(expr, *operators)
     if call is not None:
         return call, None
-    added = graph.call(expr, "relax.add")
-    if added is None:
+    addition = graph.call(expr, "relax.add")
+    if addition is None:
         return None, None
-    for product, other in (added.args, reversed(added.args)):
+    for product, other in (addition.args, reversed(addition.args)):
         call, bias = graph.call(product, *operators), _constant_bias(graph, other)
-        if call is not None and bias is not None and shape_of(call) == shape_of(added):
+        if call is not None and bias is not None and shape_of(call) == shape_of(addition):
             return call, bias
     return None, None
 
 
 def _constant_bias(graph: Graph, expr: relax.Expr) -> Bias | None:
-    """As it is stored, if that is a vector of int32."""
+    """Return a constant bias: as integers if it is stored as an int32 vector, else as real
+    numbers."""
     vector = expr
     while (view := graph.call(vector, *RESHAPES)) is not None:
         vector = view.args[0]
@@ -61,7 +62,7 @@ def _constant_bias(graph: Graph, expr: relax.Expr) -> Bias | None:
 
 
 def is_supported(weight: IntegerConstant, data: Quantization) -> bool:
-    """Whether the integer operators know such weights, whose first axis is the output channels."""
+    """Return whether integer operators support the weights, whose first axis is output channels."""
     scales = weight.quantization
     if weight.values.dtype not in (np.int8, np.uint8) or data.dtype == "int16":
         return False
@@ -76,23 +77,23 @@ def rescale_and_bias(
     data: Quantization,
     output: Output,
 ) -> tuple[Rescale, np.ndarray | None]:
-    """From the accumulators to the output, and the bias at the scale of the accumulators.
+    """Return the requantization of the accumulators, and the bias at their scale.
 
     Parameters
     ----------
     weight
-        its first axis is the output channels.
+        weights, with output channels as first axis.
     bias
-        what is added to the result.
+        the bias that is added to the result.
     axis
-        of the output channels in the result.
+        axis of output channels in the result.
     shape
-        of the result.
+        shape of the result.
 
     Raises
     ------
     UnsupportedModelError
-        the bias is not one number a channel, or 32 bits are not enough.
+        the bias is not one number a channel, or 32 bits do not suffice.
     """
     channels = shape[axis]
     weight_scales = weight.quantization.scales
@@ -116,7 +117,7 @@ def _integer_bias(
     if isinstance(bias, IntegerConstant):
         values = bias.values.reshape((1,) * (len(shape) - bias.values.ndim) + bias.values.shape)
         steps = np.broadcast_to(bias.quantization.scales, scales.shape[:1])
-        if values.shape[axis] == shape[axis] and np.allclose(steps, scales, _SAME, 0):
+        if values.shape[axis] == shape[axis] and np.allclose(steps, scales, _SCALE_TOLERANCE, 0):
             return values.reshape(-1)
         bias = bias.real()
     aligned = bias.reshape((1,) * (len(shape) - bias.ndim) + bias.shape)
