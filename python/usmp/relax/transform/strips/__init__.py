@@ -1,6 +1,6 @@
-"""Operators computed in vertical strips: some columns of an image at a time, borders again.
+"""Chains of operators in vertical strips of an image, with recomputed halos.
 
-`strip_operator` knows which columns an operator needs of what it reads, and makes it anew for some
-of its columns; `strip_chain` what a chain of operators computes in each strip; `strip_costs` what
-that takes, about, and `choice` which chains are worth a plan; `rewrite` puts strips in their place.
+`strip_operator` restricts an operator to some columns, `strip_chain` finds the columns of a chain
+of operators in each strip, `strip_costs` estimates the memory, `choice` chooses chains to plan, and
+`rewrite` replaces chains by strips.
 """

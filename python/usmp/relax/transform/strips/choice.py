@@ -1,4 +1,4 @@
-"""Which chains of operators are computed in strips? By dynamic programming over their order."""
+"""The choice of chains for strips, by dynamic programming over the order of operators."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from usmp.relax.transform.strips.strip_chain import StripChain, StripMain, strip
 from usmp.relax.transform.strips.strip_costs import ChainBytes, ChainCosts, operator_bytes
 
 _MOST_OPERATORS = 16
-"""Of a chain."""
+"""Most operators of a chain."""
 
 _MOST_STRIPS = 6
 
 _MOST_WORK = 200_000
-"""Operators of all strips of all chains that are looked at."""
+"""Most operators to examine, over all strips of all chains."""
 
 _SHARES = (1.0, 0.5, 0.25)
-"""Of the multiply-accumulates that may be added: choices that add fewer are planned, too."""
+"""Shares of the allowed extra multiply-accumulates; each share gives a choice to plan."""
 
 
 @dataclass(frozen=True)
 class _Way:
-    """How the operators of an interval may be computed.
+    """A way to compute an interval of operators.
 
     Parameters
     ----------
     chain
-        in one strip, if that is how they would be without this pass; None for an operator that
-        does not know strips.
+        the chain, of one strip if it is not split; None for an operator that does not support
+        strips.
     """
 
     chain: StripChain | None
@@ -43,27 +43,27 @@ _Ways: TypeAlias = Mapping[tuple[int, int], Sequence[_Way]]
 
 
 def strip_choices(main: StripMain, extra_macs: int) -> list[list[StripChain]]:
-    """Chains that may take less memory in strips, no two of them with an operator in common; the
-    best choice first, as far as that is known without a plan.
+    """Return choices of disjoint chains that may take less memory in strips, the best estimate
+    first.
 
     Parameters
     ----------
     extra_macs
-        that all of them together may add.
+        largest number of extra multiply-accumulates of a choice.
     """
     ways = _ways(main, extra_macs)
     estimates: tuple[_Estimate, ...] = (lambda b: b.by_columns, lambda b: b.by_rows)
-    found: list[tuple[int, list[StripChain]]] = []
-    # Strips that the estimate does not prefer to none are hardly worth a plan.
-    unsplit = [_least(len(main.operators), ways, estimate, 0)[0] for estimate in estimates]
+    choices: list[tuple[int, list[StripChain]]] = []
+    # Choices that the estimate does not prefer to no strips are hardly worth a plan.
+    unsplit = [_min_max(len(main.operators), ways, estimate, 0)[0] for estimate in estimates]
     for share in _SHARES:
         for estimate, as_it_is in zip(estimates, unsplit, strict=True):
-            least, chosen = _least(len(main.operators), ways, estimate, int(extra_macs * share))
+            least, chosen = _min_max(len(main.operators), ways, estimate, int(extra_macs * share))
             chains = [chain for chain in chosen if len(chain.strips) > 1]
-            known = [[_key(chain) for chain in chains] for _, chains in found]
+            known = [[_key(chain) for chain in chains] for _, chains in choices]
             if least < as_it_is and [_key(chain) for chain in chains] not in known:
-                found.append((least, chains))
-    return [chains for _, chains in found]
+                choices.append((least, chains))
+    return [chains for _, chains in choices]
 
 
 def _key(chain: StripChain) -> tuple[int, int, int]:
@@ -71,9 +71,9 @@ def _key(chain: StripChain) -> tuple[int, int, int]:
 
 
 def _ways(main: StripMain, extra_macs: int) -> _Ways:
-    """By first operator and the one after the last."""
+    """Return a map from (start, stop) of an interval of operators to the ways to compute it."""
     count, work = len(main.operators), 0
-    found: dict[tuple[int, int], list[_Way]] = {}
+    ways: dict[tuple[int, int], list[_Way]] = {}
     for length in range(1, _MOST_OPERATORS + 1):
         for start in range(count - length + 1):
             costs = ChainCosts(main, start, start + length)
@@ -85,35 +85,36 @@ def _ways(main: StripMain, extra_macs: int) -> _Ways:
                 if chain is None or chain.extra_macs > extra_macs:
                     break
                 way = _Way(chain, costs.of(chain), chain.extra_macs)
-                found.setdefault((start, start + length), []).append(way)
+                ways.setdefault((start, start + length), []).append(way)
     for index in range(count):
-        # Those that know no strips, or what they read or give is in none.
-        if (index, index + 1) not in found:
+        # Operators that do not support strips, or that read or write streamed tensors.
+        if (index, index + 1) not in ways:
             taken = operator_bytes(main, index)
-            found[index, index + 1] = [_Way(None, ChainBytes(taken, taken), 0)]
-    return found
+            ways[index, index + 1] = [_Way(None, ChainBytes(taken, taken), 0)]
+    return ways
 
 
-def _least(
+def _min_max(
     count: int, ways: _Ways, estimate: _Estimate, extra_macs: int
 ) -> tuple[int, list[StripChain]]:
-    """The least that the interval that takes most takes, and of the chains by which that is so,
-    those that add the fewest multiply-accumulates."""
+    """Return the smallest possible maximum over intervals, in bytes, and among the chains that
+    reach it those with the fewest extra multiply-accumulates."""
     levels = sorted({estimate(way.taken) for some in ways.values() for way in some})
     low, high = 0, len(levels) - 1
     while low < high:
         middle = (low + high) // 2
-        if _fewest(count, ways, estimate, levels[middle])[0] <= extra_macs:
+        if _fewest_macs(count, ways, estimate, levels[middle])[0] <= extra_macs:
             high = middle
         else:
             low = middle + 1
-    return levels[low], _fewest(count, ways, estimate, levels[low])[1]
+    return levels[low], _fewest_macs(count, ways, estimate, levels[low])[1]
 
 
-def _fewest(
+def _fewest_macs(
     count: int, ways: _Ways, estimate: _Estimate, limit: int
 ) -> tuple[float, list[StripChain]]:
-    """The fewest additional multiply-accumulates with which no interval takes more than a limit."""
+    """Return the fewest extra multiply-accumulates with which no interval takes more than `limit`
+    bytes, and the chains."""
     best: list[tuple[float, int]] = [(0.0, 0)] + [(inf, 0)] * count
     back: list[tuple[int, StripChain | None]] = [(0, None)] * (count + 1)
     for stop in range(1, count + 1):

@@ -1,4 +1,4 @@
-"""Modules in strips, and what their attribute `strips` says."""
+"""Modules in strips, and their attribute `strips`."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ def choices_of_strips(
     Returns
     -------
     tuple | None
-        None if options permit no strips, if the module has symbolic sizes, or if it is in strips.
+        None if options permit no strips, if the module has symbolic sizes, or if it already has
+        strips.
     """
     if not options.max_extra_macs or not (options.streaming and options.shares_memory):
         return None
-    # The number of columns of an image must be known. Strips have taken their allowance.
+    # Strips need static widths. Existing strips have used up the extra multiply-accumulates.
     if size_variables(main_function(mod)) or STRIPS_ATTR.is_on(mod):
         return None
     main = strip_main(mod, options)
@@ -41,14 +42,14 @@ def in_strips(main: StripMain, chains: Sequence[StripChain], **others: Any) -> I
     Parameters
     ----------
     others
-        what the attribute says beside the chains.
+        further entries of the attribute.
     """
-    made = with_strips(main, chains)
-    return STRIPS_ATTR.put(made, {**others, **described_chains(main, chains)})
+    split = with_strips(main, chains)
+    return STRIPS_ATTR.put(split, {**others, **described_chains(main, chains)})
 
 
 def described_chains(main: StripMain, chains: Sequence[StripChain]) -> dict[str, Any]:
-    """Return chains as the attribute has them, and the multiply-accumulates of all operators."""
+    """Return the attribute: the chains, and the multiply-accumulates of all operators."""
     described = [
         {
             "operators": list(main.names[chain.start : chain.stop]),

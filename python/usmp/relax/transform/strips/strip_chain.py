@@ -1,4 +1,4 @@
-"""What operators that follow each other compute in each strip."""
+"""The columns that each operator of a chain computes in each strip."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from usmp.tir.nodes import nodes_of
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A tensor of a main function.
+    """Size and lifetime of a tensor in a main function.
 
     Parameters
     ----------
     size_bytes
-        of all of it.
+        size of the tensor, in bytes.
     made
-        the operator that computes it; -1 for inputs.
+        index of the operator that computes it; -1 for inputs.
     last
-        the last operator that reads it; the number of all for outputs.
+        index of the last operator that reads it; the number of operators for outputs.
     is_application
-        whether the application has it, so that it takes nothing of the workspace.
+        whether the application allocates it, outside of the workspace.
     """
 
     size_bytes: int
@@ -55,17 +55,17 @@ class StripMain:
     mod
         the module.
     variables
-        of their results.
+        results of the operators.
     names
-        of their PrimFuncs; of other operators, those of their results.
+        names of their PrimFuncs, or of their results for other operators.
     operators
-        those that can be computed for some columns; None for others.
+        operators that support strips; None for others.
     tensors
-        of all variables but for views, which count as what they are views of.
+        variable -> its tensor, for all variables except views.
     views
-        view -> what it is a view of.
+        view -> the variable of its tensor.
     by_rows
-        what is given or taken row by row.
+        inputs and outputs that are streamed row by row.
     """
 
     mod: IRModule
@@ -78,32 +78,32 @@ class StripMain:
     _shapes: dict[tvm.ir.Var, tuple[int, ...]] = field(default_factory=dict)
 
     def shape(self, var: tvm.ir.Var) -> tuple[int, ...]:
-        """Of a tensor or view."""
+        """Return the shape of a tensor or view."""
         if var not in self._shapes:
             self._shapes[var] = tuple(shape_of(var))
         return self._shapes[var]
 
     def is_made_from(self, start: int, var: tvm.ir.Var) -> bool:
-        """Whether an operator from `start` on computes a tensor; a view is that of its tensor."""
+        """Return whether operator `start` or a later one computes the tensor of a variable."""
         return self.tensors[self.views.get(var, var)].made >= start
 
     def comes_by_rows(self, var: tvm.ir.Var) -> bool:
-        """Whether a tensor is given or taken row by row."""
+        """Return whether a tensor is streamed row by row."""
         return self.views.get(var, var) in self.by_rows
 
     @cached_property
     def macs(self) -> int:
-        """Of all operators that could be computed in strips."""
+        """Multiply-accumulates of all operators that support strips."""
         return sum(operator.macs for operator in self.operators if operator is not None)
 
 
 def strip_main(mod: IRModule, options: PlanningOptions) -> StripMain:
-    """Read `main`.
+    """Collect the operators and tensors of `main`.
 
     Parameters
     ----------
     options
-        whether inputs and outputs are in the workspace, or come and go by rows.
+        options that say whether inputs and outputs are in the workspace or streamed.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def strip_main(mod: IRModule, options: PlanningOptions) -> StripMain:
     main = main_function(mod)
     bindings = [binding for block in main.body.blocks for binding in block.bindings]
     views: dict[tvm.ir.Var, tvm.ir.Var] = {}
-    made: dict[tvm.ir.Var, int] = dict.fromkeys(main.params, -1)
+    maker: dict[tvm.ir.Var, int] = dict.fromkeys(main.params, -1)
     last: dict[tvm.ir.Var, int] = dict.fromkeys(main.params, -1)
     for index, binding in enumerate(bindings):
         value = getattr(binding, "value", binding)
@@ -122,15 +122,15 @@ def strip_main(mod: IRModule, options: PlanningOptions) -> StripMain:
         if getattr(getattr(value, "op", None), "name", None) in RESHAPES and len(read) == 1:
             views[binding.var] = read[0]
             continue
-        made[binding.var], last[binding.var] = index, index
+        maker[binding.var], last[binding.var] = index, index
     outputs = {views.get(var, var) for var in nodes_of(main.body.body, tvm.ir.Var)}
     last.update(dict.fromkeys(outputs, len(bindings)))
     application = set() if options.use_workspace_io else {*main.params, *outputs}
-    # None of them can be read strip by strip, or written so.
+    # Streamed tensors cannot be read or written strip by strip.
     by_rows = {*(main.params if options.stream_inputs else ())}
     by_rows |= outputs if options.stream_outputs else set()
     tensors = {
-        var: Tensor(_size_bytes(var), made[var], last[var], var in application) for var in made
+        var: Tensor(_size_bytes(var), maker[var], last[var], var in application) for var in maker
     }
     operators = [
         None if binding.var in views else strip_operator(mod, getattr(binding, "value", None))
@@ -142,7 +142,7 @@ def strip_main(mod: IRModule, options: PlanningOptions) -> StripMain:
 
 
 def _name(binding: relax.Binding) -> str:
-    """Of the PrimFunc that is called, or else of the result."""
+    """Return the name of the called PrimFunc, or else of the result."""
     value = getattr(binding, "value", None)
     if isinstance(value, Call) and getattr(value.op, "name", None) == "relax.call_tir":
         return str(value.args[0].name_hint)
@@ -150,7 +150,7 @@ def _name(binding: relax.Binding) -> str:
 
 
 def _size_bytes(var: tvm.ir.Var) -> int:
-    """Of a tensor, or of all in a tuple."""
+    """Return the bytes of a tensor, or of all tensors in a tuple."""
     return sum(
         prod(int(extent) for extent in ty.shape) * (tvm.DataType(str(ty.dtype)).bits // 8)
         for ty in flatten_types(var.ty)
@@ -159,18 +159,18 @@ def _size_bytes(var: tvm.ir.Var) -> int:
 
 @dataclass(frozen=True, eq=False)
 class StripChain:
-    """Operators that follow each other, computed in strips.
+    """Consecutive operators, computed in strips.
 
     Parameters
     ----------
     start, stop
-        the first operator, and the one after the last.
+        indices of the first operator, and after the last one.
     strips
-        by strip, the columns that are computed of the result of each operator.
+        for each strip: result of an operator -> its columns.
     macs
-        of all strips.
+        multiply-accumulates of all strips.
     extra_macs
-        those of them that are for columns that are computed again.
+        multiply-accumulates for recomputed columns.
     """
 
     start: int
@@ -181,8 +181,8 @@ class StripChain:
 
 
 def strip_chain(main: StripMain, start: int, stop: int, count: int) -> StripChain | None:
-    """The operators from `start` to before `stop` in a number of strips; None if they cannot be
-    computed so: all know their columns, and only the result of the last one is read by others."""
+    """Split the operators from `start` to before `stop` into `count` strips. Return None unless all
+    of them support strips and only the last result has other readers."""
     operators = main.operators[start:stop]
     if any(operator is None for operator in operators):
         return None
@@ -197,7 +197,7 @@ def strip_chain(main: StripMain, start: int, stop: int, count: int) -> StripChai
     strips = []
     for index in range(count):
         columns = (width * index // count, width * (index + 1) // count)
-        ranges = _ranges(main, start, stop, columns)
+        ranges = _needed_columns(main, start, stop, columns)
         if ranges is None:
             return None
         strips.append(ranges)
@@ -206,10 +206,11 @@ def strip_chain(main: StripMain, start: int, stop: int, count: int) -> StripChai
     return StripChain(start, stop, strips, macs, macs - whole)
 
 
-def _ranges(
+def _needed_columns(
     main: StripMain, start: int, stop: int, columns: Interval
 ) -> Mapping[tvm.ir.Var, Interval] | None:
-    """The columns of each tensor in the chain for some of the last one; None if some need none."""
+    """Return the columns of each result in the chain that some columns of the last one need; None
+    if a range is empty."""
     ranges = {main.variables[stop - 1]: columns}
     for index in range(stop - 1, start - 1, -1):
         operator, var = main.operators[index], main.variables[index]
@@ -226,7 +227,7 @@ def _ranges(
 
 
 def _macs(main: StripMain, index: int, strips: Sequence[Mapping[tvm.ir.Var, Interval]]) -> int:
-    """Of an operator in all strips."""
+    """Return the multiply-accumulates of an operator in all strips."""
     operator, var = main.operators[index], main.variables[index]
     assert operator is not None
     columns = sum(end - begin for begin, end in (ranges[var] for ranges in strips))

@@ -1,4 +1,4 @@
-"""About how many bytes a chain of operators takes, in strips or not, if it is streamed."""
+"""An estimate of the bytes of a streamed chain of operators, with and without strips."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from usmp.relax.transform.strips.strip_operator import COLUMNS, ROWS
 
 @dataclass(frozen=True)
 class ChainBytes:
-    """What a chain takes.
+    """Bytes that a chain takes.
 
     Parameters
     ----------
     by_rows
-        if rings hold rows.
+        bytes if ring buffers hold rows.
     by_columns
-        if they hold pixels.
+        bytes if ring buffers hold pixels.
     """
 
     by_rows: int
@@ -32,14 +32,14 @@ class ChainBytes:
 
 @dataclass(frozen=True, eq=False)
 class ChainCosts:
-    """What some operators that follow each other take.
+    """Bytes that consecutive operators take.
 
     Parameters
     ----------
     main
-        all of them.
+        all operators.
     start, stop
-        the first of these, and the one after the last.
+        indices of the first operator, and after the last one.
     """
 
     main: StripMain
@@ -47,7 +47,7 @@ class ChainCosts:
     stop: int
 
     def of(self, chain: StripChain) -> ChainBytes:
-        """In strips, or in one: the rings between them, and all that is there beside."""
+        """Return the bytes of a chain: ring buffers inside of it, and all other live tensors."""
         by_rows, by_columns = _rings(self.main, chain, self._rows)
         beside = self._beside_strips if len(chain.strips) > 1 else self._beside_one
         return ChainBytes(beside + by_rows, beside + min(by_columns, by_rows))
@@ -66,19 +66,19 @@ class ChainCosts:
 
 
 def operator_bytes(main: StripMain, index: int) -> int:
-    """What an operator takes of which it is not known what it does with rows."""
+    """Return the bytes of an operator that does not support strips."""
     return _beside(main, index, index + 1, True)
 
 
 def _beside(main: StripMain, start: int, stop: int, keeps_data: bool) -> int:
-    """Tensors that operators get or leave.
+    """Return the bytes of live tensors that a chain does not compute, and of its outputs.
 
     Parameters
     ----------
     keeps_data
-        whether what they read for the last time is there to the end: every strip reads it.
+        whether inputs that die in the chain stay live to its end, because every strip reads them.
     """
-    kept = dying = made = 0
+    kept = dying = outputs = 0
     for tensor in main.tensors.values():
         if tensor.is_application:
             continue
@@ -88,21 +88,21 @@ def _beside(main: StripMain, start: int, stop: int, keeps_data: bool) -> int:
             else:
                 dying += tensor.size_bytes
         elif start <= tensor.made < stop and tensor.last >= stop:
-            made += tensor.size_bytes
-    return kept + (dying + made if keeps_data else max(dying, made))
+            outputs += tensor.size_bytes
+    return kept + (dying + outputs if keeps_data else max(dying, outputs))
 
 
 def _rings(
     main: StripMain, chain: StripChain, rows: Mapping[tvm.ir.Var, tuple[int, int]]
 ) -> tuple[int, int]:
-    """Bytes of the rings of the strip that takes the most, of rows and of pixels.
+    """Return the bytes of ring buffers in the largest strip, if they hold rows and if pixels.
 
     Parameters
     ----------
     rows
-        as `_rows_kept` gives them.
+        the result of `_rows_kept`.
     """
-    found = [(0, 0)]
+    strip_bytes = [(0, 0)]
     for ranges in chain.strips:
         by_rows = by_columns = 0
         for var, (count, reach) in rows.items():
@@ -110,12 +110,12 @@ def _rings(
             by_rows += count * width * pixel
             by_columns += ((count - 1) * width + min(reach, width)) * pixel
         if len(chain.strips) > 1:
-            # What is written into the whole is made first.
+            # The columns of a strip are computed before they are copied into the result.
             output = main.variables[chain.stop - 1]
             by_rows += _width(ranges[output]) * _pixel_bytes(main, output)
             by_columns += _pixel_bytes(main, output)
-        found.append((by_rows, by_columns))
-    return max(rows for rows, _ in found), max(columns for _, columns in found)
+        strip_bytes.append((by_rows, by_columns))
+    return max(rows for rows, _ in strip_bytes), max(columns for _, columns in strip_bytes)
 
 
 def _width(columns: Interval) -> int:
@@ -128,30 +128,30 @@ def _pixel_bytes(main: StripMain, var: tvm.ir.Var) -> int:
 
 
 def _rows_kept(main: StripMain, start: int, stop: int) -> dict[tvm.ir.Var, tuple[int, int]]:
-    """Of each tensor that only the operators use: how many rows of it are kept, and how many
-    columns of the last of these."""
+    """Return, for each tensor inside of a chain, the rows that its ring buffer holds, and the
+    columns of its last row."""
     last = main.variables[stop - 1]
-    # By row of the result: before which row each tensor is made by then.
-    made = {last: np.arange(1, main.shape(last)[ROWS] + 1)}
+    # For each row of the result: the end of the rows of a tensor that are computed by then.
+    ends = {last: np.arange(1, main.shape(last)[ROWS] + 1)}
     needed: dict[tvm.ir.Var, np.ndarray] = {}
     readers: dict[tvm.ir.Var, list[tuple[AxisRead, AxisRead]]] = {}
     for index in range(stop - 1, start - 1, -1):
         operator, var = main.operators[index], main.variables[index]
-        if operator is None or var not in made:
+        if operator is None or var not in ends:
             continue
-        before = np.append(0, made[var][:-1])
+        before = np.append(0, ends[var][:-1])
         for (operand, rows), (_, columns) in zip(operator.rows, operator.columns, strict=True):
             if not main.is_made_from(start, operand):
                 continue
             first = np.maximum(before * rows.stride + rows.first, 0)
-            end = (made[var] - 1) * rows.stride + rows.first + rows.count
+            end = (ends[var] - 1) * rows.stride + rows.first + rows.count
             end = np.clip(end, 0, main.shape(operand)[ROWS])
-            made[operand] = np.maximum(made.get(operand, 0), end)
+            ends[operand] = np.maximum(ends.get(operand, 0), end)
             needed[operand] = np.minimum(needed.get(operand, first), first)
             readers.setdefault(operand, []).append((rows, columns))
     return {
         var: (
-            min(_kept(made[var] - needed[var], [rows for rows, _ in reads]), main.shape(var)[ROWS]),
+            min(_kept(ends[var] - needed[var], [rows for rows, _ in reads]), main.shape(var)[ROWS]),
             max(columns.count for _, columns in reads),
         )
         for var, reads in readers.items()
@@ -159,7 +159,8 @@ def _rows_kept(main: StripMain, start: int, stop: int) -> dict[tvm.ir.Var, tuple
 
 
 def _kept(apart: np.ndarray, reads: list[AxisRead]) -> int:
-    """Rows that are kept: those of a window, or what one reader is behind another."""
+    """Return the rows of a ring buffer: those of a kernel window, or the lag between two
+    readers."""
     kept = max(read.count for read in reads)
     if len(reads) > 1 and len(apart) > 1:
         kept = max(kept, int(apart[1:].max()))

@@ -1,4 +1,4 @@
-"""Integer operators that can be computed for some of the columns of their output."""
+"""Integer operators that can compute some columns of their output."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from usmp.relax.axis_operators import AxisOperator, axis_operator
 from usmp.relax.transform.channels.channel_operator import is_integer, is_static
 
 ROWS, COLUMNS = 1, 2
-"""Axes of an image with channels last, "NHWC"; the second is split."""
+"""Axes of an NHWC image; columns are split."""
 
 
 class ColumnSlice(NamedTuple):
-    """A tensor that has some columns of another one, from `first` on."""
+    """A tensor that holds some columns of another one, from column `first` on."""
 
     expr: relax.Expr
     first: int
@@ -29,16 +29,16 @@ class ColumnSlice(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StripOperator:
-    """An operator that can be computed for some columns.
+    """An operator that can compute some columns of its output.
 
     Parameters
     ----------
     rows, columns
-        what it reads of each image along an axis, with the image.
+        each image operand, with the indices that are read along the axis.
     macs
-        multiply-accumulates of all columns.
+        multiply-accumulates for all columns.
     whole
-        the operator.
+        the operator along the axis of columns.
     """
 
     rows: Sequence[tuple[tvm.ir.Var, AxisRead]]
@@ -52,21 +52,21 @@ class StripOperator:
         slices: Mapping[tvm.ir.Var, ColumnSlice],
         columns: Interval,
     ) -> relax.Expr:
-        """Return a call that computes some columns from slices of the images."""
+        """Emit a call that computes some columns from slices of the images."""
         assert self.whole is not None
         operands = {index: slices[var] for index, var in self.whole.operands.items()}
         tensors = {index: part.expr for index, part in operands.items()}
-        given = {
+        available = {
             index: (part.first, part.first + shape_of(part.expr)[COLUMNS])
             for index, part in operands.items()
         }
-        return self.whole.emit(builder, columns, given, tensors)
+        return self.whole.emit(builder, columns, available, tensors)
 
 
 def strip_operator(mod: IRModule, value: relax.Expr) -> StripOperator | None:
-    """Return the operator that a call in `main` is, if it can be computed for some columns.
+    """Return the operator of a call in `main`, if it can compute some columns.
 
-    It reads and writes integer images with the channels last, and beside them constants.
+    It must read and write NHWC images of integers; other operands must be constants.
     """
     if getattr(getattr(value, "op", None), "name", None) != "relax.call_tir":
         return None
@@ -88,10 +88,10 @@ def _is_image(expr: relax.Expr) -> bool:
 def _along(
     mod: IRModule, call: Call, images: Sequence[tvm.ir.Var], axis: int
 ) -> AxisOperator | None:
-    """Return the operator along an axis, if it reads all images on the one that it writes."""
+    """Return the operator along an axis, if it reads and writes images along this axis."""
     axes = dict.fromkeys(images, axis)
-    found = axis_operator(mod, call, axes, lambda expr: isinstance(expr, GenericConst), True)
-    return found if found is not None and found.access.axis == axis else None
+    operator = axis_operator(mod, call, axes, lambda expr: isinstance(expr, GenericConst), True)
+    return operator if operator is not None and operator.access.axis == axis else None
 
 
 def _reads(operator: AxisOperator) -> list[tuple[tvm.ir.Var, AxisRead]]:
