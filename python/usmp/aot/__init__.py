@@ -1,1 +1,1 @@
-"""What the lowering of Relax operators and their `main` to AoT TIR is made of."""
+"""The lowering of Relax operators and their `main` to AoT TIR."""

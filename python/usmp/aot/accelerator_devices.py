@@ -1,4 +1,4 @@
-"""Calls of the user's functions in `__tvm_main__`: pass the device, check the status."""
+"""Device handles and status checks for calls of the user's functions in `__tvm_main__`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from usmp.ops.accelerator_function import AcceleratorFunction
 
 
 def take_devices(mod: IRModule) -> IRModule:
-    """Give each PrimFunc that calls a function of the user the handle of its accelerator.
+    """Add a device handle to the parameters of each PrimFunc that calls a function of the user.
 
     A module without such functions is returned as it is.
     """
@@ -28,9 +28,11 @@ def take_devices(mod: IRModule) -> IRModule:
 
 
 def pass_devices(mod: IRModule) -> IRModule:
-    """Let `__tvm_main__` take a handle for each accelerator, in the order of their names, after its
-    tensors, for the PrimFuncs that take one. It stops at the first function that does not return 0,
-    and returns what that did; those that cannot fail return nothing:
+    """Add handles of accelerators to the parameters of `__tvm_main__`, and pass them on.
+
+    Handles come after tensors, in the order of the accelerators' names. `__tvm_main__` stops at the
+    first function that returns a nonzero status, and returns this status. Functions that cannot
+    fail return nothing:
 
         status: T.int32 = call_accel_main_0(x.data, y.data, accel_device)
         if status != 0:
@@ -41,7 +43,7 @@ def pass_devices(mod: IRModule) -> IRModule:
     Parameters
     ----------
     mod
-        as `take_devices` returned it, but for `__tvm_main__`.
+        a module after `take_devices`, with `__tvm_main__`.
     """
     functions = _user_functions(mod)
     if not functions:
@@ -54,7 +56,7 @@ def pass_devices(mod: IRModule) -> IRModule:
 
 
 def _user_functions(mod: IRModule) -> dict[str, AcceleratorFunction]:
-    """The functions of the user by the names of the PrimFuncs that call them."""
+    """Return a map from the name of a PrimFunc to the user's function that it calls."""
     return {
         str(variable.name_hint): ACCELERATOR_FUNCTION_ATTR.required(func)
         for variable, func in mod.functions.items()
@@ -71,14 +73,14 @@ def _take_device(func: tirx.PrimFunc) -> tirx.PrimFunc:
         return Call(call.op, [*call.args, device], call.attrs, call.ty_args, call.span, call.ty)
 
     body = tvm_ffi.structural_map(func.body, (Call, on_call))
-    taking = tirx.PrimFunc([*func.params, device], body, func.ret_type, func.attrs)
+    extended = tirx.PrimFunc([*func.params, device], body, func.ret_type, func.attrs)
     kernels = kernels_of(func).values()
-    return with_kernels(taking, *map(_with_device, kernels)) if kernels else taking
+    return with_kernels(extended, *map(_with_device, kernels)) if kernels else extended
 
 
 def _with_device(kernel: ExternKernel) -> ExternKernel:
-    """A kernel that is passed the handle. One that keeps no state does nothing with the device, so
-    that calls with the same handle need not stay in order."""
+    """Return a kernel with the handle as argument. A kernel without state does not access the
+    device through the handle, so calls with equal handles need not stay in order."""
     if kernel.keeps_state:
         return kernel
     handle = KernelArgument("device", 0, writes=False)
@@ -124,7 +126,7 @@ def _check_answers(main: tirx.PrimFunc, functions: dict[str, AcceleratorFunction
 
 
 def _called(stmt: tirx.Stmt) -> str:
-    """The name of the PrimFunc that a statement calls, or nothing."""
+    """Return the name of the PrimFunc that a statement calls, or ""."""
     operator = getattr(stmt.value, "op", None) if isinstance(stmt, tirx.Evaluate) else None
     return str(operator.name_hint) if isinstance(operator, GlobalVar) else ""
 

@@ -1,4 +1,4 @@
-"""Do operators write what `main` says, and nothing else that it owns?"""
+"""A check that operators write only the tensors that `main` lets them write."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 
 
 def check_written(mod: IRModule, main: relax.Function) -> None:
-    """Raise if an operator writes a tensor that it is given to read.
+    """Raise if an operator writes one of its inputs.
 
-    Others may read the tensor afterwards, and it may be a constant. What a function outside of the
-    module does with an address is not known, and is taken to be what the call says.
+    An input may have later readers, or be a constant. Functions outside of the module are assumed
+    to do what their calls declare.
 
     Parameters
     ----------
     mod
-        flat operator PrimFuncs.
+        a module of flat operator PrimFuncs.
     main
-        calls them by `R.call_tir` and `R.call_tir_inplace`.
+        the function that calls them by `R.call_tir` and `R.call_tir_inplace`.
 
     Raises
     ------
     UnsupportedModelError
-        one does; the message names the operator and its parameter.
+        an operator does; the message names the operator and its parameter.
     ValueError
-        TIR that is not flat.
+        the TIR is not flat.
     """
     facts = module_facts(mod)
     checked = set()

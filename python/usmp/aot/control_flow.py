@@ -1,11 +1,11 @@
-"""Loops and choices in TIR: the lowered bodies between their parameters.
+"""Loops and branches in TIR around lowered bodies.
 
     for (i = 0; i < trips; ++i) body(carried, rows, others)
     while (again) { condition(carried, others); if (again) body(carried, others) }
     if (condition) body(others) else other_body(others)
 
-What bodies allocate is allocated inside, so that each of them has the memory in turn; carried
-tensors are parameters, which the body writes over once it needs them no more.
+Allocations stay inside of their bodies, so that bodies use the memory in turn. Carried tensors are
+parameters, which the body overwrites when their old values are dead.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from usmp.tir.nodes import sequence
 
 
 def with_carried_tensors(body: IRModule, flow: ControlFlow) -> IRModule:
-    """The body of a loop, whose `main` keeps the carried tensors as states: so they are written in
-    place, or copied when nothing needs the old value any more."""
+    """Return the body of a loop, whose `main` has the carried tensors as states: they are written
+    in place, or copied when their old values are dead."""
     main = main_function(body)
     first = int(flow.counts)
     params = main.params[first : first + flow.carried]
@@ -47,18 +47,18 @@ def with_carried_tensors(body: IRModule, flow: ControlFlow) -> IRModule:
 def write_control_flow(
     func: tirx.PrimFunc, flow: ControlFlow, lowered: Sequence[IRModule], shared: SharedFunctions
 ) -> tirx.PrimFunc:
-    """The PrimFunc that runs lowered bodies.
+    """Return the PrimFunc that runs lowered bodies.
 
     Parameters
     ----------
     func
-        takes pointers, and computes nothing.
+        a PrimFunc that takes pointers and has no body yet.
     flow
-        what it is to compute.
+        the loop or branch to write.
     lowered
-        its bodies after `LowerMain`, in order.
+        the bodies of `flow` after `LowerMain`, in order.
     shared
-        gains what the bodies call.
+        functions that bodies call; new ones are added.
     """
     if flow.is_choice:
         statements = _choice(func, lowered, shared)
@@ -85,10 +85,10 @@ def _loop_while(
 ) -> list[tirx.Stmt]:
     again = flat_buffer("again", [1], "bool")
     condition, body = lowered
-    asked = _statements(condition, [*func.params, _address(again, 0)], {}, shared)
+    check = _statements(condition, [*func.params, _address(again, 0)], {}, shared)
     carried = _carried(flow, 0, func)
-    ran = _statements(body, func.params[flow.carried :], carried, shared)
-    turn = [*asked, tirx.IfThenElse(again[0], sequence(ran), None)]
+    run = _statements(body, func.params[flow.carried :], carried, shared)
+    turn = [*check, tirx.IfThenElse(again[0], sequence(run), None)]
     return [
         tirx.AllocBuffer(again),
         tirx.BufferStore(again, tirx.const(True, "bool"), [0]),
@@ -126,7 +126,7 @@ def _loop(
 
 
 def _carried(flow: ControlFlow, first: int, func: tirx.PrimFunc) -> dict[str, tirx.Expr]:
-    """Where the carried tensors are, by the names of the body's parameters."""
+    """Return a map from the name of a body's parameter to the pointer of the carried tensor."""
     params = main_function(flow.bodies[-1]).params[first : first + flow.carried]
     return {param.name: func.params[index] for index, param in enumerate(params)}
 
@@ -141,17 +141,17 @@ def _statements(
     carried: Mapping[str, tirx.Expr],
     shared: SharedFunctions,
 ) -> list[tirx.Stmt]:
-    """What `__tvm_main__` of a body does, with buffers of its own each time that it is asked.
+    """Return the statements of a body's `__tvm_main__`, with new buffers at each call.
 
     Parameters
     ----------
     pointers
-        what its parameters are.
+        values of its parameters.
     carried
-        what its states are, by name.
+        name of a state -> its pointer.
     """
     main = shared.add_callees(lowered, MAIN_FUNCTION_NAME)
-    given = dict(zip(main.params, pointers, strict=True))
+    arguments = dict(zip(main.params, pointers, strict=True))
     buffers: dict[tirx.Var, tirx.Buffer] = {}
 
     def renamed(node: tirx.Expr | tirx.Stmt) -> tirx.Expr | tirx.Stmt:
@@ -165,7 +165,7 @@ def _statements(
             old = stmt.buffer
             new = tirx.decl_buffer(old.shape, str(old.dtype), old.name)
             if isinstance(stmt, tirx.DeclBuffer):
-                data = given[stmt.data] if stmt.data in given else renamed(stmt.data)
+                data = arguments[stmt.data] if stmt.data in arguments else renamed(stmt.data)
                 yield tirx.DeclBuffer(new, data=data)
             elif STATE_TENSOR_ATTR.is_on(stmt):
                 yield tirx.DeclBuffer(new, data=carried[STATE_TENSOR_ATTR.required(stmt)])

@@ -1,10 +1,10 @@
-"""Copies of parts of tensors that need not be made.
+"""Elision of copies between tensors and their parts.
 
-A concat along the outermost axis is written in place: what computes an input writes straight to its
-part of the result. A slice of the outermost axis is read in place. The two tensors of such a copy
-share memory then, which lives as long as either is in use, so this can cost more than the copy did.
-Planning finds out which copies to keep (`usmp.planning.search.stages.CopyStage`); what it begins
-with is decided here, by the bytes that live at once.
+A concat along the outermost axis is written in place: operators write its inputs directly to their
+parts of the result. A slice of the outermost axis is read in place. Both tensors of an elided copy
+share memory, which is live as long as either is in use, so eliding can cost more bytes than the
+copy. Planning decides which copies to keep (`usmp.planning.search.stages.CopyStage`). The initial
+choice is made here, by the peak of live bytes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from usmp.aot.state_windows import StateWindows, extend_by_live_bytes, windows
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy of a part of a tensor.
+    """A copy between a tensor and a part of another one.
 
     Parameters
     ----------
     group
-        copies of one group copy parts of the same tensors.
+        number of the group; copies of one group copy parts of one tensor.
     is_elided
-        whether the two share memory, so that nothing is copied.
+        whether both tensors share memory, so that nothing is copied.
     """
 
     group: int
@@ -42,29 +42,28 @@ def elide_copies(
     new_values: Mapping[tirx.Buffer, tirx.Buffer],
     wanted: Collection[int] | None = None,
 ) -> list[Copy]:
-    """Let tensors share memory with their copies, and drop these copies.
+    """Let tensors share memory with their copies, and remove these copies.
 
-    Each tensor is written once, by the operator that computes it, so tensors of equal content can
-    have one memory for all of their lives. The exceptions are tensors that an operator writes over
-    in place; those keep their own. A state may be the start of a concat (see
-    `usmp.aot.state_windows`).
+    Each tensor is written once, so tensors of equal content can share memory. Tensors that an
+    operator overwrites in place are exceptions, and keep their own memory. A state may be the start
+    of a concat (see `usmp.aot.state_windows`).
 
     Parameters
     ----------
     calls
-        changed in place; its `views` then has the states and those of `produced` that lie in
-        another tensor.
+        the calls, changed in place; states and tensors of `produced` that became parts of other
+        tensors are added to `views`.
     produced
-        tensors that calls write and that no one else owns.
+        tensors that calls write and that have no other owner.
     returned
-        those that live on after the last call. They do not become views: they are written
-        where the caller wants them.
+        tensors that stay live after the last call. They do not become views, because they are
+        written to memory of the caller.
     new_values
-        each state that may be the start of a concat, with the tensor that holds its value
-        after the run; these tensors are among those returned.
+        state that may be the start of a concat -> tensor with its value after the run, which is in
+        `returned`.
     wanted
-        the copies to elide where that is possible, by their positions among the copies; by
-        default those that let no more bytes live at once.
+        positions of the copies to elide where possible; by default those that do not raise the peak
+        of live bytes.
 
     Returns
     -------
@@ -76,13 +75,13 @@ def elide_copies(
     if not copies:
         return []
     overwritten = _overwritten(calls, own)
-    found = StateWindows(new_values, own, kept, overwritten)
-    # First, since a window does not lie in another tensor itself.
+    state_windows = StateWindows(new_values, own, kept, overwritten)
+    # Windows first, because a window must not become a part of another tensor.
     if wanted is None:
-        extend_by_live_bytes(calls, found, [call for call, _ in copies])
+        extend_by_live_bytes(calls, state_windows, [call for call, _ in copies])
     else:
         for index in sorted(wanted):
-            found.extend(calls, copies[index][0])
+            state_windows.extend(calls, copies[index][0])
     throughout = windows(calls, new_values)
     kept |= throughout
     if wanted is None:
@@ -90,8 +89,8 @@ def elide_copies(
     else:
         for index in sorted(wanted):
             _elide(calls, copies[index][0], own - kept, overwritten)
-    left = set(calls.calls)
-    return [Copy(group, call not in left) for call, group in copies]
+    remaining = set(calls.calls)
+    return [Copy(group, call not in remaining) for call, group in copies]
 
 
 def _elide_by_live_bytes(
@@ -126,8 +125,8 @@ def _elide_by_live_bytes(
 def _elide(
     calls: MainCalls, copy: MainCall, own: set[tirx.Buffer], overwritten: set[tirx.Buffer]
 ) -> tuple[tirx.Buffer, tirx.Buffer] | None:
-    """Make the source of a copy a view of its destination, or the other way round, if one of them
-    may be; returns which is a view of which."""
+    """Make the source of a copy a view of its destination, or vice versa, if possible. Return the
+    view and its whole, or None."""
     (source, begin), (target, offset) = (calls.root(buffer) for buffer in copy.arguments)
     if copy not in calls.calls or source.same_as(target) or {source, target} & overwritten:
         return None
@@ -144,8 +143,8 @@ def _elide(
 
 
 def _overwritten(calls: MainCalls, own: set[tirx.Buffer]) -> set[tirx.Buffer]:
-    """Tensors of which a part is written twice, or that have content before it is written."""
-    found: set[tirx.Buffer] = set()
+    """Return tensors with a part that is written twice, or with content before they are written."""
+    overwritten: set[tirx.Buffer] = set()
     parts: dict[tirx.Buffer, list[tuple[int, int]]] = {}
     for call in calls.calls:
         for buffer in call.written:
@@ -153,6 +152,6 @@ def _overwritten(calls: MainCalls, own: set[tirx.Buffer]) -> set[tirx.Buffer]:
             end = begin + elements(buffer)
             written = parts.setdefault(root, [])
             if root not in own or any(begin < stop and start < end for start, stop in written):
-                found.add(root)
+                overwritten.add(root)
             written.append((begin, end))
-    return found
+    return overwritten

@@ -1,4 +1,4 @@
-"""Passes over all PrimFuncs of a module also see those that attributes of others hold."""
+"""Passes over alternative schedules, which are attributes of PrimFuncs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from usmp.support.unique_names import UniqueNames
 
 
 def with_schedules(apply: Callable[[IRModule], IRModule], mod: IRModule) -> IRModule:
-    """What passes make of a module, and of the other schedules of its PrimFuncs as of these.
+    """Apply passes to a module and to the alternative schedules of its PrimFuncs.
 
     Parameters
     ----------
     apply
-        the passes, which look at one PrimFunc at a time.
+        applies passes that rewrite one PrimFunc at a time.
     """
     names = UniqueNames(str(variable.name_hint) for variable in mod.functions)
     changed = IRModule(mod.functions, attrs=mod.attrs)
@@ -37,7 +37,7 @@ def with_schedules(apply: Callable[[IRModule], IRModule], mod: IRModule) -> IRMo
     functions = dict(lowered.functions.items())
     by_name = {str(variable.name_hint): variable for variable in functions}
     for variable, others in held.items():
-        made = [functions.pop(by_name[str(other.name_hint)]) for other in others]
+        rewritten = [functions.pop(by_name[str(other.name_hint)]) for other in others]
         same, before = by_name[str(variable.name_hint)], mod[variable]
-        functions[same] = with_held_schedules(functions[same], before, made)
+        functions[same] = with_held_schedules(functions[same], before, rewritten)
     return IRModule(functions, attrs=lowered.attrs)

@@ -1,4 +1,4 @@
-"""Operators that write a result over one of their arguments, made of those that do not."""
+"""Variants of operators that overwrite an argument with a result."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from usmp.objects.schedule import with_faster_schedules, with_row_schedule
 
 @dataclass(frozen=True)
 class InPlaceOperators:
-    """The operators of a module that may write a result over an argument.
+    """The in-place variants of a module's operators.
 
     Parameters
     ----------
     mod
-        flat operator PrimFuncs.
+        a module of flat operator PrimFuncs.
     """
 
     mod: IRModule
     _made: dict[tuple[str, int, int], tirx.PrimFunc | None] = field(default_factory=dict)
 
     def overwriting(self, operator: GlobalVar, argument: int, result: int) -> tirx.PrimFunc | None:
-        """Return a PrimFunc without the parameter of the result, which writes it over the argument.
+        """Return a PrimFunc that overwrites an argument with the result, without the result's
+        parameter.
 
-        None if an element could be overwritten before it is read for the last time, or if it is no
-        operator of the module, as one that writes over another argument already.
+        Return None if an element could be overwritten before its last read, or if `operator` is not
+        in the module, because it is an in-place variant already.
 
         Parameters
         ----------
         operator
-            that is called.
+            variable of the operator in the module.
         argument, result
-            the indices of two parameters, pointers to tensors of one type.
+            indices of two parameters, pointers to tensors of one type.
         """
         key = str(operator.name_hint), argument, result
         if operator not in self.mod.functions:
@@ -51,19 +52,19 @@ class InPlaceOperators:
 
 
 def _may_overwrite(func: tirx.PrimFunc, key: tuple[str, int, int], facts: ModuleFacts) -> bool:
-    """Whether no element of the argument is read after one of the result is written there."""
+    """Return whether each element of the argument is read before the result overwrites it."""
     name, argument, result = key
     if ACCELERATOR_FUNCTION_ATTR.is_on(func) or EXTERN_KERNELS_ATTR.is_on(func):
-        return False  # Others compute it, and are called with both.
+        return False  # External functions compute it, and take both pointers.
     params = func.params
     return facts.of(name).overlap.relative_distance(params[argument], params[result]) <= 0
 
 
 def _overwriting(func: tirx.PrimFunc, argument: int, result: int) -> tirx.PrimFunc:
-    """The same operator, whose result has the address of an argument."""
+    """Return the operator with the result at the address of an argument."""
     pointers: Mapping[tirx.Var, tirx.Var] = {func.params[result]: func.params[argument]}
     body = tvm_ffi.structural_map(func.body, (tirx.Var, lambda var: pointers.get(var, var)))
     params = [param for index, param in enumerate(func.params) if index != result]
     changed = tirx.PrimFunc(params, body, func.ret_type, func.attrs, func.span)
-    # Other schedules of the operator may read what this one has overwritten.
+    # Alternative schedules may read elements that this one has overwritten.
     return with_row_schedule(with_faster_schedules(changed, ()), None)

@@ -1,4 +1,4 @@
-"""The AoT modules of several entries as one: what they have in common stands there once."""
+"""The joined AoT module of several entries, with one copy of common functions."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from usmp.tir.nodes import nodes_of
 
 
 def join_entries(mod: IRModule, modules: Mapping[str, IRModule]) -> IRModule:
-    """One module with the main functions of all entries, each under its entry's name.
+    """Return a module with the main functions of all entries, each under its entry's name.
 
-    PrimFuncs that are equal, but for their names and the records of what they compute, become one,
-    with all records. Entries that may run at once have operators of their own where these
-    allocate memory, since an allocation has one place.
+    PrimFuncs that differ only in names and records are merged, and keep all records. Entries that
+    may run concurrently do not share operators that allocate memory, because an allocation has one
+    address.
 
     Parameters
     ----------
     mod
-        the module of all entries, whose attributes the result has.
+        the module of all entries; the result has its attributes.
     modules
-        the module of each entry, as `LowerMain` made it.
+        entry -> its module after `LowerMain`.
 
     Raises
     ------
     ValueError
-        recursion.
+        a function is recursive.
     """
     busy = {entry for pair in concurrent_entries(mod) for entry in pair}
     joined = _Joined(SharedFunctions([entry_function_name(entry) for entry in modules]))
@@ -59,12 +59,12 @@ def join_entries(mod: IRModule, modules: Mapping[str, IRModule]) -> IRModule:
 
 @dataclass
 class _Joined:
-    """The functions so far."""
+    """The functions that are joined so far."""
 
     shared: SharedFunctions
 
     def add(self, entry: str, alone: IRModule, apart: bool) -> None:
-        """Add an entry and what it calls."""
+        """Add an entry and its callees."""
         graph = module_facts(alone).graph
         allocating: set[str] = set()
 
@@ -79,7 +79,7 @@ class _Joined:
 
 
 def _allocates(func: tirx.PrimFunc) -> bool:
-    """Whether it has allocations that are planned, and not constant."""
+    """Return whether a function has planned allocations other than constants."""
     return any(
         is_plannable(stmt) and not CONSTANT_DATA_ATTR.is_on(stmt)
         for stmt in nodes_of(func.body, tirx.AllocBuffer)
@@ -87,7 +87,7 @@ def _allocates(func: tirx.PrimFunc) -> bool:
 
 
 def _joint_attributes(modules: Collection[IRModule]) -> dict[str, object]:
-    """What is said of the entries, said of all of them."""
+    """Return the attributes of all entries together."""
     attrs: dict[str, object] = {}
     counted: dict[str, int] = {}
     pruned: dict[str, int] = {}
@@ -101,6 +101,6 @@ def _joint_attributes(modules: Collection[IRModule]) -> dict[str, object]:
     if pruned:
         attrs |= PRUNED_CHANNELS_ATTR.entry(pruned)
     if any(OTHER_FORMS_ATTR.is_on(mod) for mod in modules):
-        # Not all pairs of forms of the entries were compared.
+        # Forms of the entries were not compared in all combinations.
         attrs |= OTHER_FORMS_ATTR.entry({"needed_bytes": 0, "pools": []})
     return attrs

@@ -1,4 +1,4 @@
-"""How many bytes of tensors live through the calls of `__tvm_main__`."""
+"""Live bytes of tensors at the calls of `__tvm_main__`."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from usmp.aot.main_calls import MainCalls, elements
 
 @dataclass(frozen=True)
 class LiveBytes:
-    """The bytes of tensors that live through each call.
+    """The bytes of tensors that are live at each call.
 
     Parameters
     ----------
     sizes
-        tensors that count -> their bytes.
+        counted tensor -> its size in bytes.
     kept
-        those that live on after the last call.
+        tensors that stay live after the last call.
     throughout
-        those that live before the first call too.
+        tensors that are live at all calls.
     mentions
-        tensors that lie in no other one -> the positions of the calls that take them, or what
-        lies in them.
+        tensor that is no view -> positions of the calls that take the tensor or a view of it.
     changes
-        by position, how many bytes more are live than at the one before.
+        change of the live bytes from the previous call, for each position.
     """
 
     sizes: dict[tirx.Buffer, int]
@@ -44,7 +43,7 @@ class LiveBytes:
         kept: Set[tirx.Buffer],
         throughout: Set[tirx.Buffer] = frozenset(),
     ) -> LiveBytes:
-        """Those of the tensors in `counted`, but for those of symbolic size."""
+        """Return the live bytes of the tensors in `counted`, without those of symbolic size."""
         mentions: dict[tirx.Buffer, set[int]] = {}
         for position, call in enumerate(calls.calls):
             for buffer in call.arguments:
@@ -58,8 +57,8 @@ class LiveBytes:
         return live
 
     def merged(self, inner: tirx.Buffer, whole: tirx.Buffer, position: int) -> LiveBytes:
-        """With `inner` in `whole`, and without the call at `position`. At the gap that it leaves no
-        more is live than at the calls beside it."""
+        """Return the live bytes with `inner` in `whole`, without the call at `position`. The
+        position of the call stays, but no more bytes are live there than at its neighbors."""
         after = replace(self, mentions=dict(self.mentions), changes=list(self.changes))
         for buffer in (inner, whole):
             after._add(buffer, -1)
@@ -68,7 +67,7 @@ class LiveBytes:
         return after
 
     def peak(self) -> int:
-        """The most bytes that live through one call."""
+        """Return the peak of the live bytes."""
         return max(accumulate(self.changes))
 
     def _add(self, buffer: tirx.Buffer, times: int) -> None:

@@ -1,4 +1,4 @@
-"""What a Relax `main` binds, and when it is used for the last time."""
+"""Bindings of a Relax `main`, and last uses of variables."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from usmp.tir.size_expressions import Extent, in_int32
 
 
 def bindings(main: relax.Function) -> Iterator[relax.VarBinding]:
-    """The bindings of variables, in order.
+    """Yield the bindings of variables, in order.
 
     Raises
     ------
     UnsupportedModelError
-        a shape that is known at run time only.
+        a shape is only known at run time.
     """
     for block in main.body.blocks:
         for binding in block.bindings:
@@ -31,8 +31,8 @@ def bindings(main: relax.Function) -> Iterator[relax.VarBinding]:
 
 
 def last_uses(main: relax.Function) -> dict[tirx.Var, int]:
-    """The position of the last binding that mentions a Relax variable; the number of all bindings
-    for the variables of the result."""
+    """Return the position of the last binding that uses each Relax variable; the number of bindings
+    for variables of the result."""
     last: dict[tirx.Var, int] = {}
     values = [binding.value for binding in bindings(main)]
     for position, value in enumerate([*values, main.body.body]):
@@ -47,17 +47,17 @@ def last_uses(main: relax.Function) -> dict[tirx.Var, int]:
 def shape_and_dtype(
     ty: tvm.ir.Type, name: str, sizes: Mapping[str, tirx.Expr]
 ) -> tuple[list[Extent], str]:
-    """Of a tensor, which is called `name`.
+    """Return shape and element type of the tensor `name`.
 
     Parameters
     ----------
     sizes
-        what stands for symbolic sizes, by name.
+        name of a symbolic size -> its expression.
 
     Raises
     ------
     UnsupportedModelError
-        it is no tensor, or its shape is known at run time only.
+        it is no tensor, or its shape is only known at run time.
     """
     if not isinstance(ty, relax.TensorType) or not isinstance(ty.shape, relax.ShapeExpr):
         raise UnsupportedModelError(

@@ -1,4 +1,4 @@
-"""The body of the AoT main function as it grows, with its allocations, calls and views."""
+"""The builder of the AoT main function: allocations, calls and views."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from usmp.tir.spans import Absorbed, AnySpan, with_span
 
 @dataclass
 class MainBuilder:
-    """The body of `__tvm_main__` as it grows, and what each Relax variable is in it."""
+    """A builder of the body of `__tvm_main__`, which maps Relax variables to buffers."""
 
     last_uses: dict[tirx.Var, int]
     sizes: dict[str, tirx.Var] = field(default_factory=dict)
@@ -68,10 +68,10 @@ class MainBuilder:
     flag_name: str = STATES_FLAG_NAME
     kept_tensors: list[StateTensor] = field(default_factory=list)
     passed_on: Absorbed = field(default_factory=Absorbed)
-    """Of operators that nothing runs for."""
+    """Spans of operators without code, as reshapes."""
 
     def version(self) -> MainBuilder:
-        """The same, to be changed without this one."""
+        """Return a copy that can be changed independently."""
         return MainBuilder(
             self.last_uses,
             self.sizes,
@@ -100,7 +100,7 @@ class MainBuilder:
         return buffer
 
     def state(self, name: str, ty: tvm.ir.Type, info: StateInfo) -> tirx.Buffer:
-        """Allocate a tensor that is kept between runs."""
+        """Allocate a state."""
         known = tensor_info(name, ty, ())
         digest = digest_of(info.initial_value.numpy(), known.shape)
         tensor = StateTensor(name, list(known.shape), str(known.dtype), digest)
@@ -119,7 +119,8 @@ class MainBuilder:
         return buffer
 
     def value_of(self, expr: tvm.ir.Expr, name: str = "constant") -> Value:
-        """What an argument stands for: a variable, a constant (called `name`), a tuple of such."""
+        """Return the buffers of an argument: a variable, a constant (called `name`), or a tuple of
+        them."""
         if isinstance(expr, relax.Tuple):
             return tuple(
                 self.value_of(element, f"{name}_{index}")
@@ -134,7 +135,7 @@ class MainBuilder:
         raise UnsupportedModelError(f"the model uses an expression that has no static C: {expr}")
 
     def constant(self, name: str, data: tvm.runtime.Tensor) -> tirx.Buffer:
-        """The buffer of a constant; equal constants are stored once."""
+        """Return the buffer of a constant; equal constants are stored once."""
         content = (str(data.dtype), data.numpy().tobytes())
         if content not in self.constants:
             buffer = flat_buffer(self.names.unique(name), data.shape, data.dtype)
@@ -143,15 +144,15 @@ class MainBuilder:
         return self.constants[content]
 
     def lower(self, expr: tvm.ir.Expr, var: tirx.Var, position: int) -> Value:
-        """Append what computes `expr`, the binding at `position`, and return what the Relax
-        variable `var` now stands for."""
+        """Append the computation of `expr`, bound to `var` at `position`, and return its
+        buffers."""
         read = nodes_of(expr, Var)
         if not isinstance(expr, Call):
             self.passed_on.add(var, None, read)
             return self.value_of(expr)
         operator = getattr(expr.op, "name", None) or getattr(expr.op, "name_hint", str(expr.op))
         if operator == "relax.reshape":
-            # Nothing runs for it: it belongs to what reads the result.
+            # A reshape has no code, so its span goes to readers of the result.
             self.passed_on.add(var, expr.span, read)
             return self.value_of(expr.args[0])
         span = joined_span([*self.passed_on.of(read), expr.span])
@@ -170,20 +171,21 @@ class MainBuilder:
         )
 
     def give_back(self, results: Sequence[tirx.Var]) -> None:
-        """Let what nothing runs for, and nothing reads but the caller, belong to what writes it."""
-        for var in (each for each in results if each in self.values):
+        """Give spans of operators without code, whose results only the caller reads, to the call
+        that writes the result."""
+        for var in (result for result in results if result in self.values):
             spans, buffers = self.passed_on.of([var]), set(flatten(self.values[var]))
             writing = [c for c in self.calls.calls if not buffers.isdisjoint(c.written)]
             if spans and writing:
                 writing[-1].span = joined_span([writing[-1].span, *spans])
 
     def copy(self, call: Call, var: tirx.Var, group: int) -> Value:
-        """Cut or join tensors by copies, which `finish` elides where it can.
+        """Split or join tensors by copies, which `elide_copies` can elide.
 
         Raises
         ------
         UnsupportedModelError
-            the parts have gaps.
+            the parts are not contiguous.
         """
         offsets = part_offsets(call)
         if offsets is None:
@@ -211,10 +213,10 @@ class MainBuilder:
         var: tirx.Var,
         position: int,
     ) -> Value:
-        """Call an operator that writes results over some of its arguments.
+        """Call an operator that overwrites some of its arguments.
 
-        Relax sees a function without effects, so an argument that anyone else owns or that is read
-        later is copied first.
+        In Relax the call has no side effect, so an argument with another owner or later readers is
+        copied first.
         """
         results: list[tirx.Buffer] = []
         fresh: list[tirx.Buffer] = []
@@ -234,7 +236,7 @@ class MainBuilder:
         return tuple(results) if isinstance(var.ty, tvm.ir.TupleType) else results[0]
 
     def is_free(self, buffer: tirx.Buffer, position: int) -> bool:
-        """Whether the binding at `position` is the last to use what is in `buffer`."""
+        """Return whether the binding at `position` is the last use of the content of `buffer`."""
         kept = self.states.get(buffer) or self.updated.get(buffer)
         if kept is None and (
             buffer not in self.allocations or buffer in set(self.constants.values())
@@ -248,7 +250,7 @@ class MainBuilder:
         )
 
     def allocate(self, name: str, ty: tvm.ir.Type) -> Value:
-        """Allocate the tensor, or each tensor of the tuple, that an operator writes."""
+        """Allocate the result of an operator: a tensor, or each tensor of a tuple."""
         if isinstance(ty, tvm.ir.TupleType):
             return tuple(
                 self.allocate(f"{name}_{index}", element) for index, element in enumerate(ty.fields)
@@ -264,7 +266,7 @@ class MainBuilder:
         return buffer
 
     def own(self) -> set[tirx.Buffer]:
-        """The tensors that operators write and that no one else owns."""
+        """Return the tensors that operators write and that have no other owner."""
         others = {*self.constants.values(), *self.states, *windows(self.calls, self.states)}
         return set(self.allocations) - others
 
@@ -274,7 +276,7 @@ class MainBuilder:
         extended: dict[tirx.Buffer, tirx.Buffer],
         wanted: Collection[int] | None,
     ) -> list[Copy]:
-        """Let tensors be views of others; see `usmp.aot.elide_copies`."""
+        """Make tensors views of others; see `usmp.aot.elide_copies`."""
         before = list(self.calls.calls)
         copies = elide_copies(self.calls, self.own(), returned, extended, wanted)
         self.calls.pass_on_spans(before)
@@ -293,19 +295,19 @@ class MainBuilder:
         new_values: dict[tirx.Buffer, tirx.Buffer],
         spans: Sequence[AnySpan | None],
     ) -> tirx.PrimFunc:
-        """Let the results be written where they belong, and close the function.
+        """Write results to outputs and states, and return the finished function.
 
-        A result that is no operator's own tensor (an input, a constant, a view, or a tensor that
-        is returned twice) is copied, because its bytes have another owner.
+        A result that is an input, a constant, a view, or returned twice is copied, because its
+        bytes have another owner.
 
         Parameters
         ----------
         results, outputs
-            what the caller gets, and the tensors as which it does, with their types.
+            buffers that are returned, and the output tensors with their types.
         new_values
-            each state's buffer with the one that holds its value after the run.
+            buffer of a state -> buffer with its value after the run.
         spans
-            by result, of the operator of the model file that gives it, if that is known.
+            for each result, the span of the operator of the model file that computes it, if known.
         """
         produced = self.own()
         setting = self.set_states()
@@ -334,7 +336,7 @@ class MainBuilder:
         return tirx.PrimFunc([*self.params, *self.sizes.values()], sequence(body))
 
     def set_states(self) -> list[tirx.Stmt]:
-        """What gives the states their initial values."""
+        """Return the statements that initialize the states."""
         return set_once(
             self.calls,
             self.states,

@@ -1,4 +1,4 @@
-"""The calls of `__tvm_main__`, in order, while they are being put together."""
+"""The calls of `__tvm_main__`, in order, under construction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from usmp.tir.tensor_intrin import tensor_intrin
 
 @dataclass(frozen=True)
 class View:
-    """The elements of another tensor from `offset` on."""
+    """A view of the elements of another tensor from `offset` on."""
 
     whole: tirx.Buffer
     offset: int
@@ -35,11 +35,11 @@ class MainCall:
     Parameters
     ----------
     operator
-        None copies the first argument to the second.
+        the operator; None for a copy of the first argument to the second.
     group
-        calls of one group copy parts of the same tensors; None for operators that compute.
+        number of the group of a copy, whose calls copy parts of one tensor; None for operators.
     span
-        of the operators of the model that it is for.
+        span of its operators of the model.
     """
 
     operator: GlobalVar | None
@@ -51,21 +51,21 @@ class MainCall:
 
 @dataclass
 class MainCalls:
-    """A list of calls that can be looked into and changed, and the PrimFuncs that it adds.
+    """A list of calls, and the PrimFuncs that it adds to operators.
 
     Parameters
     ----------
     views
-        tensors that lie in another one, which may be a view itself.
+        tensors that are views of others, which may be views themselves.
     functions
-        what the calls call beside operators.
+        PrimFuncs beside operators that the calls use.
     sizes
-        the symbolic sizes that operators take behind their tensors.
+        operator -> symbolic sizes that it takes after its tensors.
     spans_of_views
-        of copies that are not made and that no call is left for: the spans by what the copy would
-        have written, which is copied from there if the caller or the next run gets it.
+        destination of an elided copy without any remaining call -> span of the copy. It applies if
+        the destination is copied to an output or a state.
     taken
-        names that none of those PrimFuncs may have.
+        names that these PrimFuncs must not have.
     """
 
     calls: list[MainCall] = field(default_factory=list)
@@ -76,10 +76,10 @@ class MainCalls:
     taken: frozenset[str] = frozenset()
     _by_content: dict[tuple[object, ...], GlobalVar] = field(default_factory=dict)
     _made: dict[tuple[object, ...], tirx.PrimFunc] = field(default_factory=dict)
-    """The same PrimFuncs, and those of other versions."""
+    """PrimFuncs of all versions, which share them."""
 
     def version(self) -> MainCalls:
-        """A copy that can be changed by itself; a PrimFunc that both add is one."""
+        """Return a copy that can be changed independently; PrimFuncs that both add are shared."""
         calls = [
             replace(call, arguments=list(call.arguments), written=set(call.written))
             for call in self.calls
@@ -102,7 +102,7 @@ class MainCalls:
         written: Iterable[tirx.Buffer],
         span: AnySpan | None = None,
     ) -> None:
-        """Call `operator` after everything that is called so far."""
+        """Append a call of `operator`."""
         self.calls.append(MainCall(operator, list(arguments), set(written), span=span))
 
     def copy(
@@ -119,13 +119,14 @@ class MainCalls:
         self.calls.insert(len(self.calls) if position is None else position, call)
 
     def part(self, name: str, whole: tirx.Buffer, offset: int, like: tirx.Buffer) -> tirx.Buffer:
-        """A view of as many elements as `like` has."""
+        """Add a view with the shape and element type of `like`."""
         view = tirx.decl_buffer(like.shape, str(like.dtype), name)
         self.views[view] = View(whole, offset)
         return view
 
     def root(self, buffer: tirx.Buffer) -> tuple[tirx.Buffer, int]:
-        """The tensor that a view lies in and where; itself if it is none."""
+        """Return the tensor that contains a view, and the offset in elements; a tensor that is no
+        view contains itself."""
         offset = 0
         while buffer in self.views:
             view = self.views[buffer]
@@ -133,8 +134,8 @@ class MainCalls:
         return buffer, offset
 
     def declarations(self, also: Iterable[tirx.Buffer] = ()) -> list[tirx.Stmt]:
-        """What declares the views that calls take, and some others; to stand after what they lie
-        in."""
+        """Return declarations of the views that calls use, and of others in `also`, to be placed
+        after the allocations."""
         used = {buffer for call in self.calls for buffer in call.arguments} | set(also)
         statements = []
         for buffer in self.views:
@@ -145,7 +146,7 @@ class MainCalls:
         return statements
 
     def statements(self) -> list[tirx.Stmt]:
-        """The calls in TIR."""
+        """Return the calls in TIR."""
         statements = []
         for call in self.calls:
             operator = call.operator or self.copy_function(call.arguments[0])
@@ -154,27 +155,27 @@ class MainCalls:
         return statements
 
     def pass_on_spans(self, before: Sequence[MainCall]) -> None:
-        """Let the spans of copies that are not made any more be those of the first call, also, that
-        takes the part: what writes the part of a joined tensor, or reads that of a cut one.
+        """Join the span of each elided copy to the first call that uses its part: the call writes a
+        part of a concat, or reads a slice.
 
         Parameters
         ----------
         before
-            the calls as they were with these copies.
+            the calls before copies were elided.
         """
-        left = {id(call) for call in self.calls}
+        remaining = {id(call) for call in self.calls}
         for call in before:
-            if call.span is None or id(call) in left:
+            if call.span is None or id(call) in remaining:
                 continue
-            taking = (c for c in self.calls if not set(c.arguments).isdisjoint(call.arguments))
-            first = next(taking, None)
+            users = (c for c in self.calls if not set(c.arguments).isdisjoint(call.arguments))
+            first = next(users, None)
             if first is not None:
                 first.span = joined_span([first.span, call.span])
             else:
                 self.spans_of_views[call.arguments[1]] = call.span
 
     def mentions(self, buffer: tirx.Buffer) -> list[int]:
-        """The positions of the calls that take the tensor or what shares its memory."""
+        """Return the positions of the calls that use the tensor or its views."""
         root, _ = self.root(buffer)
         return [
             position
@@ -183,15 +184,15 @@ class MainCalls:
         ]
 
     def first_mention(self, buffer: tirx.Buffer) -> int:
-        """The position of the first call that takes the tensor."""
+        """Return the position of the first call that uses the tensor."""
         return self.mentions(buffer)[0]
 
     def last_mention(self, buffer: tirx.Buffer) -> int:
-        """The position of the last call that takes the tensor, or -1."""
+        """Return the position of the last call that uses the tensor, or -1."""
         return max(self.mentions(buffer), default=-1)
 
     def last_write(self, buffer: tirx.Buffer) -> int:
-        """The position of the last call that writes the tensor, or -1."""
+        """Return the position of the last call that writes the tensor, or -1."""
         root, _ = self.root(buffer)
         return max(
             (
@@ -203,7 +204,7 @@ class MainCalls:
         )
 
     def rename(self, old: tirx.Buffer, new: tirx.Buffer) -> None:
-        """Let all calls take `new` in the place of `old`."""
+        """Replace `old` by `new` in all calls."""
         for call in self.calls:
             call.arguments = [new if buffer.same_as(old) else buffer for buffer in call.arguments]
             call.written = {new if buffer.same_as(old) else buffer for buffer in call.written}
@@ -212,7 +213,7 @@ class MainCalls:
                 self.views[buffer] = View(new, view.offset)
 
     def copy_function(self, buffer: tirx.Buffer) -> GlobalVar:
-        """A PrimFunc that copies a flat tensor like `buffer` to another one."""
+        """Return a PrimFunc that copies a flat tensor like `buffer`."""
         (elements,), dtype = buffer.shape, str(buffer.dtype)
         key = ("copy", str(elements), dtype)
         if key not in self._by_content:
@@ -232,7 +233,7 @@ class MainCalls:
         return self._by_content[key]
 
     def fill_function(self, buffer: tirx.Buffer, value: int | float | bool) -> GlobalVar:
-        """A PrimFunc that sets all elements of a flat tensor like `buffer` to `value`."""
+        """Return a PrimFunc that sets all elements of a flat tensor like `buffer` to `value`."""
         elements, dtype = int(buffer.shape[0]), str(buffer.dtype)
         key = ("fill", elements, dtype, repr(value))
         if key not in self._by_content:
@@ -244,7 +245,8 @@ class MainCalls:
         return self._by_content[key]
 
     def repeat_function(self, buffer: tirx.Buffer, elements: int) -> GlobalVar:
-        """A PrimFunc that fills a flat tensor like `buffer` with copies of one of `elements`."""
+        """Return a PrimFunc that fills a flat tensor like `buffer` with copies of `elements`
+        elements."""
         count, dtype = int(buffer.shape[0]) // elements, str(buffer.dtype)
         key = ("repeat", count, elements, dtype)
         if key not in self._by_content:
@@ -258,7 +260,7 @@ class MainCalls:
         return self._by_content[key]
 
     def add_function(self, operator: GlobalVar, func: tirx.PrimFunc) -> GlobalVar:
-        """Add a PrimFunc that does what an operator does, in another way."""
+        """Add an in-place variant of an operator."""
         key = ("in_place", func)
         if key not in self._by_content:
             names = UniqueNames([*self.taken, *(str(f.name_hint) for f in self.functions)])
@@ -290,7 +292,7 @@ class MainCalls:
 
 
 def elements(buffer: tirx.Buffer) -> int:
-    """How many elements a tensor has."""
+    """Return the number of elements of a tensor."""
     return prod(int(extent) for extent in buffer.shape)
 
 
@@ -300,6 +302,6 @@ def call_statement(
     sizes: Iterable[Var] = (),
     span: AnySpan | None = None,
 ) -> tirx.Stmt:
-    """A call in TIR; each tensor is passed as a pointer, sizes follow."""
+    """Return a call in TIR that passes tensors as pointers, then sizes."""
     arguments = [*(tensor.data for tensor in tensors), *sizes]
     return tirx.Evaluate(Call(operator, arguments, span=span, ret_ty=tvm.ir.TupleType([])))

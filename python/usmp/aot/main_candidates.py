@@ -1,4 +1,4 @@
-"""The main functions that a model could be built with, copies made or not."""
+"""Alternative main functions of a model, with different elided copies."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class MainCandidates:
     Parameters
     ----------
     mod
-        flat operator PrimFuncs, and a Relax `main` that calls them (see `LowerMain`).
+        a module of flat operator PrimFuncs, and a Relax `main` that calls them (see `LowerMain`).
     finish
-        what each module still needs.
+        completes each module.
 
     Raises
     ------
     UnsupportedModelError, ValueError
-        as `LowerMain`.
+        see `LowerMain`.
     """
 
     def __init__(self, mod: IRModule, finish: Callable[[IRModule], IRModule] | None = None) -> None:
@@ -38,7 +38,8 @@ class MainCandidates:
         self._finish = finish
 
     def make(self, wanted: Collection[int] | None) -> Copies:
-        """One of them; see `usmp.planning.search.stages.CopyStage`."""
+        """Return the module with the `wanted` copies elided; see
+        `usmp.planning.search.stages.CopyStage`."""
         mod, copies = self._versions.version(wanted)
         mod = pass_devices(attach_quantization(mod, self._quantization))
         return Copies(

@@ -17,12 +17,12 @@ from usmp.objects.tensor_info import TensorInfo
 def tensor_info(
     name: str, ty: tvm.ir.Type, sizes: Iterable[SymbolicSize], is_updated: bool = False
 ) -> TensorInfo:
-    """What users know of an input or output, or of an input that the run updates in place.
+    """Return the description of an input or output for users.
 
     Raises
     ------
     UnsupportedModelError
-        its shape is known at run time only.
+        its shape is only known at run time.
     """
     known = list(sizes)
     variables = {str(size.name): tirx.Var(size.name, "int32") for size in known}
@@ -35,7 +35,7 @@ def tensor_info(
 
 
 def sizes_of_operators(mod: IRModule, sizes: Mapping[str, Var]) -> dict[GlobalVar, list[Var]]:
-    """What operators are called with behind their pointers."""
+    """Return the sizes that each operator takes after its pointers."""
     return {
         variable: [sizes[str(p.name)] for p in func.params if not isinstance(p.ty, PointerType)]
         for variable, func in mod.functions.items()

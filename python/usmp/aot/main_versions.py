@@ -1,8 +1,8 @@
-"""Versions of the AoT `__tvm_main__` PrimFunc of one Relax `main`: with copies, or without.
+"""Versions of the AoT `__tvm_main__` PrimFunc of a Relax `main`, with different elided copies.
 
-`__tvm_main__` takes a typed pointer to each input and then to each output, allocates every state,
-every tensor between operators and every constant with a flat AllocBuffer, and calls the operators
-in order. Nothing has an address yet; that is the planner's work.
+`__tvm_main__` takes a typed pointer to each input and then to each output. It allocates states,
+intermediate tensors and constants with flat AllocBuffers, and calls the operators in order. The
+planner assigns addresses later.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ from usmp.tir.spans import with_function_span
 
 
 class MainVersions:
-    """What `LowerMain` can make of a module: with copies of parts of tensors, or without.
+    """The modules that `LowerMain` can make, with different elided copies.
 
-    All versions have the same operator PrimFuncs.
+    All versions share the operator PrimFuncs.
 
     Parameters
     ----------
     mod
-        as `LowerMain` takes it.
+        an input of `LowerMain`.
     output_names
-        names of the outputs, in order; "output" or "output0", "output1", ... by default.
-        One that comes again gets a number.
+        names of the outputs, in order; "output" or "output0", "output1", ... by default. A repeated
+        name gets a number.
 
     Raises
     ------
     UnsupportedModelError
-        a call that is not an operator PrimFunc, or a shape that is not static.
+        a callee is no operator PrimFunc, or a shape is not static.
     ValueError
-        a state that is not a parameter and a result of `main`.
+        a state is no parameter and result of `main`.
     """
 
     def __init__(self, mod: IRModule, output_names: list[str] | None = None) -> None:
@@ -100,7 +100,7 @@ class MainVersions:
             for name, index in zip(names_apart(names), returned, strict=True)
         ]
         _check_names(inputs, self._outputs)
-        # A copy of what another output is, or an input, is all that such an operator computes.
+        # Spans for outputs that are copies of an input or of another output.
         writers = {t.name: o for o in operators_in(main.span) for t in o.outputs}
         self._spans = [writers[name].as_span() if name in writers else None for name in names]
         self._mod = mod
@@ -112,12 +112,12 @@ class MainVersions:
             buffer: results[state.output] if state.output >= 0 else buffer
             for buffer, state in (*builder.states.items(), *builder.updated.items())
         }
-        # Behind an input is memory of the caller.
+        # Not inputs, because the memory after them belongs to the caller.
         states_alone = {state: self._new_values[state] for state in builder.states}
         self._extended = states_alone if _may_extend_states(mod) else {}
 
     def version(self, wanted: Collection[int] | None = None) -> tuple[IRModule, list[Copy]]:
-        """A module, and which copies of tensors it elides; `wanted` as for `elide_copies`."""
+        """Return a module, and all copies of tensors; `wanted` as for `elide_copies`."""
         builder = self._builder.version()
         returned = [*self._results, *self._new_values.values()]
         copies = builder.elide_copies(returned, self._extended, wanted)
@@ -139,7 +139,7 @@ class MainVersions:
 
 
 def _check_names(inputs: Sequence[TensorInfo], outputs: Sequence[TensorInfo]) -> None:
-    """Refuse an output with the name of an input that is given back under its name."""
+    """Raise if an output has the name of an input that is updated in place."""
     updated = {str(info.name) for info in inputs if info.is_updated}
     for info in outputs:
         if str(info.name) in updated:
@@ -150,5 +150,5 @@ def _check_names(inputs: Sequence[TensorInfo], outputs: Sequence[TensorInfo]) ->
 
 
 def _may_extend_states(mod: IRModule) -> bool:
-    """Not in a pool of states: what lies behind one is no state."""
+    """Return whether states may be parts of windows: not in a pool for states only."""
     return EXTENDS_STATES_ATTR.of(mod) is not False and not STATE_MEMORY_POOL_ATTR.is_on(mod)

@@ -1,4 +1,4 @@
-"""PrimFuncs that take typed pointers in the place of buffers, as C functions do."""
+"""Typed pointers in place of buffer parameters of PrimFuncs, as in C functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from usmp.tir.identity import identity
 
 
 def pass_buffers_as_pointers(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """What `PassBuffersAsPointers` makes of one PrimFunc."""
+    """Replace the buffer parameters of a PrimFunc by pointers (see `PassBuffersAsPointers`)."""
     pointers = {
         param: tirx.Var(param.name, PointerType(param.ty.dtype))
         for param in func.params

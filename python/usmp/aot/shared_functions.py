@@ -1,4 +1,4 @@
-"""PrimFuncs of several modules in one: what they have in common stands there once."""
+"""PrimFuncs of several modules, merged with one copy of common ones."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, with_new_symbol
 
 @dataclass
 class SharedFunctions:
-    """The functions so far; those that are equal but for their names and records are one.
+    """The functions so far; functions that differ only in names and records are merged.
 
     Parameters
     ----------
     taken
-        names that none of them may have.
+        names that no function may have.
     """
 
     taken: Iterable[str]
     functions: dict[GlobalVar, tirx.PrimFunc] = field(default_factory=dict)
     equal: dict[int, list[tuple[GlobalVar, tirx.PrimFunc, str]]] = field(default_factory=dict)
-    """By structural hash: PrimFuncs, without name and record, and who has it to itself."""
+    """Structural hash -> variable, PrimFunc without name and record, and owner ("" if shared)."""
     names: UniqueNames = field(init=False)
 
     def __post_init__(self) -> None:
@@ -38,12 +38,12 @@ class SharedFunctions:
     def add_callees(
         self, mod: IRModule, caller: str, owner_of: Callable[[str], str] = lambda name: ""
     ) -> tirx.PrimFunc:
-        """Add what a PrimFunc of `mod` calls, and return it with calls of what it became.
+        """Add the callees of a PrimFunc of `mod`, and return the PrimFunc with its calls renamed.
 
         Parameters
         ----------
         owner_of
-            the name of a function, after those that it calls -> who has it to itself, if anyone.
+            returns the owner of a function that must not be shared, or ""; called callees first.
         """
         graph = module_facts(mod).graph
         replaced: dict[GlobalVar, GlobalVar] = {}
@@ -63,14 +63,14 @@ class SharedFunctions:
         raise ValueError(f"there is no function {caller}")
 
     def add(self, variable: GlobalVar, func: tirx.PrimFunc) -> None:
-        """Add a function under its own name, which nothing else has."""
+        """Add a function under its own name, which must be unused."""
         self.names.unique(str(variable.name_hint))
         self.functions[variable] = func
         plain = _plain(func)
         self.equal.setdefault(tvm_ffi.structural_hash(plain), []).append((variable, plain, ""))
 
     def _shared(self, variable: GlobalVar, func: tirx.PrimFunc, owner: str) -> GlobalVar:
-        """The function that is equal to this one; this one, if there is none."""
+        """Return the equal function that is there already, or add this one."""
         plain = _plain(func)
         group = self.equal.setdefault(tvm_ffi.structural_hash(plain), [])
         for known, other, other_owner in group:
@@ -91,12 +91,12 @@ def _plain(func: tirx.PrimFunc) -> tirx.PrimFunc:
 
 
 def _with_records(func: tirx.PrimFunc, other: tirx.PrimFunc) -> tirx.PrimFunc:
-    """`func` with the records of both, step by step."""
+    """Return `func` with the records of both functions, step by step."""
     ours, theirs = operators_of(func), operators_of(other)
     if ours == theirs:
         return func
     if len(ours) != len(theirs):
-        # What one of the two says of itself does not hold for both.
+        # Records of different steps cannot be merged.
         return OPERATORS_ATTR.removed(with_operators(func, ())) if ours else func
     steps: list[list[QuantizedOp]] = [
         [*step, *(record for record in added if record not in step)]

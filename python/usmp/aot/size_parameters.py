@@ -1,7 +1,7 @@
-"""Symbolic sizes in operators: parameters of `int32`, whose ranges TVM's passes know.
+"""Symbolic sizes of operators: `int32` parameters, with ranges that TVM's passes know.
 
-While passes need its range, a size is the variable of a loop around the operator, of which they
-know what it may be: so indices are narrowed to 32 bits, and conditions that always hold go away.
+While passes run, a size is the variable of a loop around the operator, because passes know the
+range of a loop variable. So they narrow indices to 32 bits and remove conditions that always hold.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Transform = Callable[[IRModule], IRModule]
 
 
 def with_size_ranges(apply: Transform, mod: IRModule) -> IRModule:
-    """What passes make of a module while the ranges of symbolic sizes are known.
+    """Apply passes to a module so that they know the ranges of symbolic sizes.
 
     Parameters
     ----------
     apply
-        passes that see to the bodies of PrimFuncs.
+        applies passes that rewrite bodies of PrimFuncs.
     mod
-        its PrimFuncs have the shape variables of `main` (see `BindSymbolicSizes`).
+        a module after `BindSymbolicSizes`.
     """
     symbolic = _symbolic(mod)
     for variable, sizes in symbolic.items():
@@ -46,12 +46,13 @@ def with_size_ranges(apply: Transform, mod: IRModule) -> IRModule:
 
 
 def with_size_parameters(apply: Transform, mod: IRModule) -> IRModule:
-    """The same, and PrimFuncs take the sizes that they mention as `int32`, and pointers.
+    """Apply passes as `with_size_ranges` does, and make sizes `int32` parameters and buffers
+    pointers.
 
     Parameters
     ----------
     mod
-        its buffers have one dimension.
+        a module with flat buffers.
     """
     symbolic = _symbolic(mod)
     for variable, sizes in symbolic.items():
@@ -70,17 +71,17 @@ def has_symbolic_operators(mod: IRModule) -> bool:
 
 
 def _symbolic(mod: IRModule) -> dict[GlobalVar, dict[Var, SymbolicSize]]:
-    """The shape variables of `main` that each PrimFunc mentions, in their order there."""
+    """Return the shape variables of `main` that each PrimFunc uses, in the order of `main`."""
     main = next((f for v, f in mod.functions.items() if v.name_hint == "main"), None)
     sizes = size_variables(main) if isinstance(main, relax.Function) else {}
-    found = {}
+    symbolic = {}
     for variable, func in mod.functions.items() if sizes else ():
         if isinstance(func, tirx.PrimFunc):
             shapes = [extent for p in func.params if tirx.is_buffer_var(p) for extent in p.shape]
             mentioned = {var for node in [*shapes, func.body] for var in nodes_of(node, Var)}
             if mentioned & sizes.keys():
-                found[variable] = {var: size for var, size in sizes.items() if var in mentioned}
-    return found
+                symbolic[variable] = {var: size for var, size in sizes.items() if var in mentioned}
+    return symbolic
 
 
 def _in_loops(func: tirx.PrimFunc, sizes: Mapping[Var, SymbolicSize]) -> tirx.PrimFunc:
@@ -96,13 +97,14 @@ def _in_loops(func: tirx.PrimFunc, sizes: Mapping[Var, SymbolicSize]) -> tirx.Pr
 def _out_of_loops(
     body: tirx.Stmt, sizes: Mapping[Var, SymbolicSize]
 ) -> tuple[tirx.Stmt, dict[Var, Var]]:
-    """What the loops are around, and the variables of the loops that are still there."""
-    found: dict[Var, Var] = {}
+    """Return the body of the loops over sizes, and size -> variable of its loop, if passes kept
+    it."""
+    loop_vars: dict[Var, Var] = {}
     for var in sizes:
         if isinstance(body, tirx.For) and body.loop_var.name == var.name:
-            found[var] = body.loop_var
+            loop_vars[var] = body.loop_var
             body = body.body
-    return body, found
+    return body, loop_vars
 
 
 def _with_parameters(func: tirx.PrimFunc, sizes: Mapping[Var, SymbolicSize]) -> tirx.PrimFunc:

@@ -1,10 +1,9 @@
-"""States that lie in what extends them.
+"""States as the start of the windows that extend them.
 
-A streaming operator reads a window: the state, which is the last rows of the runs before, and
-behind it the new rows. The window's last rows are the state after the run. Where a concat begins
-with a state, the two are one buffer, of which the first part is kept between runs: the new rows are
-written behind the state, and what reads the window reads all of it. Once nothing needs the window
-any more, its last rows are moved to its start, in place.
+A streaming operator reads a window: the state, with the last rows of previous runs, and then the
+new rows. The window's last rows are the state after the run. If a concat begins with a state, both
+become one buffer, whose first part is kept between runs. New rows are written after the state, and
+operators read the whole window. After its last use, the last rows are moved to its start, in place.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ from usmp.aot.main_calls import MainCall, MainCalls, View
 
 @dataclass(frozen=True)
 class StateWindows:
-    """What decides which states may lie in a window.
+    """The tensors that decide which states may be parts of windows.
 
     Parameters
     ----------
     new_values
-        each state with the tensor that is its value after the run.
+        state -> tensor with its value after the run.
     own
-        tensors that calls write and that no one else owns.
+        tensors that calls write and that have no other owner.
     returned
-        those of them that the caller gets, and new values of states.
+        tensors that the caller gets, and new values of states.
     overwritten
-        tensors that are written where there is content that may matter.
+        tensors that are overwritten while their content may be live.
     """
 
     new_values: Mapping[tirx.Buffer, tirx.Buffer]
@@ -40,11 +39,11 @@ class StateWindows:
     overwritten: Set[tirx.Buffer]
 
     def extend(self, calls: MainCalls, copy: MainCall) -> bool:
-        """Let a state be the start of the concat that it is copied to, if it may be.
+        """Make a state the start of the concat that it is copied to, if possible.
 
-        The state keeps its old value there until its new one is written, which comes after the last
-        call that takes the concat. So neither may be written over by anything else, and the concat
-        may not be read after the run. Its part that is the new value needs no tensor of its own.
+        The state keeps its old value until its new value is written, after the last use of the
+        concat. So nothing else may overwrite either of them, and the concat must not be read after
+        the run. The new value, a part of the concat, needs no tensor of its own.
         """
         state = copy.arguments[0]
         window, offset = calls.root(copy.arguments[1])
@@ -66,9 +65,10 @@ class StateWindows:
         )
 
     def _read_in_place(self, calls: MainCalls, value: tirx.Buffer, window: tirx.Buffer) -> None:
-        """Let a new value that is copied out of the window be that part of it.
+        """Make a new value that is copied from the window a view of it.
 
-        Another state of the same new value would find the part moved.
+        This is skipped if two states share the new value, because the second one would read moved
+        rows.
         """
         if value not in self.own - self.overwritten or value in calls.views:
             return
@@ -84,20 +84,20 @@ class StateWindows:
 
 
 def windows(calls: MainCalls, states: Iterable[tirx.Buffer]) -> set[tirx.Buffer]:
-    """The tensors of which a state is a part."""
+    """Return the tensors that have a state as a part."""
     return {calls.views[state].whole for state in states if state in calls.views}
 
 
 def extend_by_live_bytes(calls: MainCalls, found: StateWindows, copies: list[MainCall]) -> None:
-    """Let states lie in windows, but where fewer bytes live at once if some do not.
+    """Make states parts of windows where this does not raise the peak of live bytes.
 
-    A window takes its bytes at all times, and a state and a concat take the state's twice, but only
-    for a while: which is less depends on what else there is.
+    A window is always live. A separate concat holds the state's bytes a second time, but only for a
+    while. Which one is smaller depends on other live tensors.
     """
     possible = [copy for copy in copies if copy.arguments[0] in found.new_values]
     if not possible:
         return
-    # One that is large by itself may cost nothing where others are.
+    # Start from all or none, because a window may be free where others are live anyway.
     chosen, least = possible, _peak(calls, found, possible)
     if _peak(calls, found, []) < least:
         chosen, least = [], _peak(calls, found, [])
@@ -111,12 +111,12 @@ def extend_by_live_bytes(calls: MainCalls, found: StateWindows, copies: list[Mai
 
 
 def _peak(calls: MainCalls, found: StateWindows, chosen: list[MainCall]) -> int:
-    """The bytes that live at once if the chosen copies are not made."""
+    """Return the peak of live bytes without the chosen copies."""
     before = list(calls.calls), dict(calls.views)
     for copy in chosen:
         found.extend(calls, copy)
     always = {*found.new_values, *windows(calls, found.new_values)} - calls.views.keys()
-    # A new value that is a copy is written to the state itself.
+    # A new value that is a copy is written directly to the state.
     moved = {call.arguments[1] for call in calls.calls if call.operator is None}
     counted = (found.own | always) - (moved & set(found.new_values.values()))
     peak = LiveBytes.of(calls, counted, found.returned, always).peak()

@@ -1,8 +1,8 @@
-"""What a model keeps between runs: set at first, stored at last.
+"""States of a model: initialize them in the first run, update them in every run.
 
-A state is one buffer of `__tvm_main__`, or the start of one (see `state_windows`). It holds the
-value before the run until the value after the run is written to it, by the operator that computes
-it where that is possible, or else by a copy.
+A state is a buffer of `__tvm_main__`, or the start of one (see `state_windows`). It holds its old
+value until the new value is written, by the operator that computes the value if possible, or else
+by a copy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from usmp.support.array_bytes import are_alike
 
 
 def flag_tensor(name: str, states: Iterable[StateInfo]) -> StateTensor:
-    """What is in the state that marks a first run, which sets these states."""
+    """Return the flag of the first run, which initializes these states."""
     marked = [str(state.name) for state in states if not starts_as_zeros(state)]
     return StateTensor(name, [1], "uint8", digest_of_names(marked))
 
@@ -32,19 +32,18 @@ def set_once(
     constant: Callable[[StateInfo, tvm.runtime.Tensor], tirx.Buffer],
     flag: Callable[[], tirx.Buffer],
 ) -> list[tirx.Stmt]:
-    """The statements that give the states their initial values in the first run.
+    """Return the statements that initialize the states in the first run.
 
-    The pools are zero before that, so what starts as zeros needs nothing.
+    Pools are zero before the first run, so states that start as zeros need no statement.
 
     Parameters
     ----------
     states
-        each state with its buffer.
+        buffer -> its state.
     constant
-        makes a buffer that holds a state's initial value: all of it, or of rows that are all
-        alike a single one.
+        returns a buffer with the initial value of a state, or with one row if all rows are equal.
     flag
-        makes a buffer of one uint8 that is kept between runs.
+        returns a buffer of one uint8 that is kept between runs.
     """
     setting: list[tirx.Stmt] = []
     for buffer, state in states.items():
@@ -69,7 +68,8 @@ def set_once(
 
 
 def _first_row(values: np.ndarray) -> np.ndarray:
-    """The first row, along the outermost axis that is longer than 1, if all are alike; else all."""
+    """Return the first row, along the outermost axis longer than 1, if all rows are equal; else all
+    values."""
     rows = next((extent for extent in values.shape if extent > 1), 1)
     split = values.reshape(rows, -1)
     content = split[0].tobytes()
@@ -77,7 +77,7 @@ def _first_row(values: np.ndarray) -> np.ndarray:
 
 
 def starts_as_zeros(state: StateInfo) -> bool:
-    """Whether memory that is zero holds the initial value."""
+    """Return whether all bytes of the initial value are zero."""
     return not np.frombuffer(state.initial_value.numpy().tobytes(), np.uint8).any()
 
 
@@ -89,27 +89,25 @@ def write_state_in_place(
     in_place: InPlaceOperators | None = None,
     updated: Collection[tirx.Buffer] = (),
 ) -> dict[tirx.Buffer, tirx.Buffer]:
-    """Let operators write new values to the states themselves, where nothing reads the old ones
-    any more.
+    """Let operators write new values directly to states whose old values are dead.
 
     Parameters
     ----------
     new_values
-        each state's buffer with the one that holds its value after the run.
+        buffer of a state -> buffer with its value after the run.
     returned
-        the buffers of the model's outputs.
+        buffers of the model's outputs.
     produced
-        the buffers that operators write and that no one else owns.
+        buffers that operators write and that have no other owner.
     in_place
-        the operators that write a result over an argument, if there are some.
+        in-place variants of operators, if there are any.
     updated
-        those of the states that are inputs: one operator may read the old value and write the new
-        one, if that is safe.
+        states that are inputs: one operator may read the old and write the new value, if safe.
 
     Returns
     -------
     dict[tirx.Buffer, tirx.Buffer]
-        Each produced buffer that is now a state, with the state's buffer.
+        Produced buffer that is now a state -> buffer of the state.
     """
     renamed: dict[tirx.Buffer, tirx.Buffer] = {}
     results = {*returned, *new_values.values()}
@@ -134,15 +132,15 @@ def _overwrite(
     value: tirx.Buffer,
     in_place: InPlaceOperators,
 ) -> bool:
-    """Let one call, which reads a state and computes its new value, write it in its place; returns
-    whether it does now."""
+    """Let a call that reads a state and computes its new value write in place, if safe. Return
+    whether it does."""
     roots = [calls.root(argument)[0] for argument in call.arguments]
     places = [call.arguments.index(b) for b in (state, value) if b in call.arguments]
     is_once = roots.count(state) == 1 and roots.count(value) == 1 and len(places) == 2
     if call.operator is None or not is_once or state in call.written or value not in call.written:
         return False
     if calls.sizes.get(call.operator):
-        return False  # Of symbolic sizes it is not known what is read when.
+        return False  # The order of accesses is unknown for symbolic sizes.
     func = in_place.overwriting(call.operator, *places)
     if func is None:
         return False
@@ -157,23 +155,23 @@ def copy_to_states(
     new_values: dict[tirx.Buffer, tirx.Buffer],
     allocate: Callable[[tirx.Buffer], tirx.Buffer],
 ) -> None:
-    """Copy to the states what is not there yet, each as early as nothing reads the old value.
+    """Copy new values to states where necessary, directly after the last use of the old value.
 
     Parameters
     ----------
     new_values
-        each state's buffer with the one that holds its value after the run; these may be
-        the old values of other states. One that lies in the same tensor as the state begins
-        behind it there, so that the copy, which begins with the first element, may move it.
+        buffer of a state -> buffer with its value after the run, possibly the old value of another
+        state. A value in the buffer of its state begins after the state, so that a copy in
+        ascending order may move it.
     allocate
-        makes a buffer like another one.
+        allocates a buffer like another one.
     """
     pending = {s: v for s, v in new_values.items() if calls.root(v) != calls.root(s)}
     while pending:
         sources = set(pending.values())
         state = next((state for state in pending if state not in sources), None)
         if state is None:
-            # States that exchange their values: one of them waits in a buffer of its own.
+            # States exchange their values: save one of them in a new buffer.
             state = next(iter(pending))
             waiting = allocate(state)
             calls.copy(state, waiting, calls.last_write(state) + 1)
