@@ -1,1 +1,1 @@
-"""Kernels, checked against the operators that they replace: both run on the same inputs."""
+"""Comparison of kernels with the operators that they replace, by running both on equal inputs."""

@@ -1,4 +1,4 @@
-"""The C that runs operators and the kernels in their places, for `files/run_checks.c`."""
+"""The C that runs operators and their kernels, for `files/run_checks.c`."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ _LEAST_STACK_BYTES = 2**20
 
 
 class _NotAnalyzed(FunctionFacts):
-    """What a printer asks about a PrimFunc that calls no other, without an analysis of its memory:
-    each pointer is taken for one that is written through."""
+    """Conservative facts for the printer, without analysis, on a PrimFunc without calls: all its
+    pointers count as written."""
 
     @classmethod
     def of(cls, name: str, func: tirx.PrimFunc) -> _NotAnalyzed:
-        """For a PrimFunc."""
+        """Return the facts of a PrimFunc."""
         return cls(name, CallResolver({name: func}), {}, KeptBytes(), Found())
 
     @cached_property
     def written(self) -> AbstractSet[tirx.Var]:
-        """All variables."""
+        """All variables, as if written."""
         return {*self.func.params, *nodes_of(self.func.body, tirx.Var)}
 
 
 def print_checks(checks: Sequence[Check]) -> str:
-    """Return a source with operators, kernels, and the tables that `run_checks.h` declares."""
+    """Return C source of operators, kernels, and the tables that `run_checks.h` declares."""
     functions = _lowered(checks)
     facts = {name: _NotAnalyzed.of(name, func) for name, func in functions.items()}
     symbols = {name: f"tvmgen_{name}" for name in functions}
@@ -72,7 +72,8 @@ def print_checks(checks: Sequence[Check]) -> str:
 
 
 def _lowered(checks: Sequence[Check]) -> dict[str, tirx.PrimFunc]:
-    """All of them in flat TIR, by as few passes as that takes, and without another schedule."""
+    """Lower operators and kernels to flat TIR by as few passes as possible, without other
+    schedules."""
     functions = {_operator(i): check.operator.func for i, check in enumerate(checks)}
     for i, check in enumerate(checks):
         functions |= {_kernel(i, j): body.func for j, body in enumerate(check.bodies)}
@@ -83,7 +84,7 @@ def _lowered(checks: Sequence[Check]) -> dict[str, tirx.PrimFunc]:
 
 
 def _module(functions: Mapping[str, tirx.PrimFunc]) -> IRModule:
-    """PrimFuncs alone, without the schedules that attributes hold."""
+    """Return a module of the PrimFuncs, without alternative schedules."""
     return IRModule(
         {
             name: tirx.PrimFunc(func.params, func.body).with_attr("tirx.noalias", True)
@@ -131,12 +132,13 @@ def _tables(
 
 def _caller(name: str, func: tirx.PrimFunc, symbol: str, buffers: Sequence[int]) -> str:
     types = parameter_types(func, set(range(len(func.params))))
-    given = ", ".join(f"({t})(void*)b[{n}]" for t, n in zip(types, buffers, strict=True))
-    return f"static void run_{name}(uint8_t* const* b) {{ {symbol}({given}); }}"
+    arguments = ", ".join(f"({t})(void*)b[{n}]" for t, n in zip(types, buffers, strict=True))
+    return f"static void run_{name}(uint8_t* const* b) {{ {symbol}({arguments}); }}"
 
 
 def _stack_bytes(functions: Mapping[str, tirx.PrimFunc]) -> int:
-    """What one of the functions needs for scratch memory at most, with room for alignment."""
+    """Return the stack bytes for the scratch memory of any function, with a margin for
+    alignment."""
     scratch = (
         sum(size_bytes(stmt.buffer) for stmt in nodes_of(func.body, tirx.AllocBuffer))
         for func in functions.values()

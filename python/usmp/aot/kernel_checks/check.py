@@ -1,4 +1,4 @@
-"""An operator with the bodies that are compared with it, and the memory of both in C."""
+"""An operator, the kernel bodies that are compared with it, and their buffers in C."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ CONSTANT, INPUT, OUTPUT = "CONSTANT", "INPUT", "OUTPUT"
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """Bodies that must give the bytes of one operator.
+    """Kernel bodies that must compute the bytes of one operator.
 
-    Its buffers in C are the arguments of the operator, the constants of one body after the other,
-    then the outputs.
+    Buffers in C are the arguments of the operator, then the constants of each body, then the
+    outputs.
     """
 
     operator: ReplacedOperator
     bodies: tuple[KernelBody, ...]
 
     def buffers(self) -> Iterator[tuple[str, int]]:
-        """The kind and the bytes of each buffer."""
+        """Yield the kind and the size in bytes of each buffer."""
         for param, constant in zip(
             self.operator.func.params, self.operator.constants, strict=False
         ):
@@ -35,24 +35,25 @@ class Check:
         yield from ((OUTPUT, size_bytes(param)) for param in self.operator.outputs)
 
     def constants(self) -> Iterator[np.ndarray]:
-        """The content of the buffers that are constants, in their order."""
+        """Yield the content of constant buffers, in order."""
         yield from (array for array in self.operator.constants if array is not None)
         for body in self.bodies:
             yield from body.constants
 
     def arguments(self) -> Iterator[list[int]]:
-        """The buffers that the operator takes, and then those of each body, without outputs."""
-        given = len(self.operator.constants)
-        yield list(range(given))
+        """Yield indices of the buffers that the operator takes, then of those of each body, without
+        outputs."""
+        count = len(self.operator.constants)
+        yield list(range(count))
         for body in self.bodies:
-            added = range(given, given + len(body.constants))
-            given = added.stop
+            added = range(count, count + len(body.constants))
+            count = added.stop
             numbers = iter(added)
             yield [a if isinstance(a, int) else next(numbers) for a in body.kernel.arguments]
 
 
 def checks_of(bodies: Iterable[KernelBody]) -> list[Check]:
-    """Return the checks of these bodies, each body once, beside others of the same operator."""
+    """Return one check for each operator, with its distinct bodies."""
     known = {body.digest: body for body in bodies}
     by_operator: dict[str, list[KernelBody]] = {}
     for body in known.values():
@@ -61,7 +62,7 @@ def checks_of(bodies: Iterable[KernelBody]) -> list[Check]:
 
 
 def size_bytes(buffer: tirx.Var) -> int:
-    """Return the bytes of a buffer of constant shape."""
+    """Return the bytes of a buffer of static shape."""
     return _elements(buffer.shape) * int(DataType(str(buffer.dtype)).itemsize)
 
 

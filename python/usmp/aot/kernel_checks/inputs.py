@@ -1,4 +1,4 @@
-"""Inputs on which a kernel must give the bytes of its operator: random ones and extreme ones."""
+"""Random and extreme inputs for comparing a kernel with its operator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from usmp.ops.records import operators_of
 from usmp.relax.count_iterations import iterations_of
 
 _LARGE = 2**18
-"""Iterations of all loops of an operator; from there on it runs once."""
+"""An operator with more iterations than this runs only once."""
 
 _SMALLEST_FLOAT, _LARGEST_FLOAT = -64.0, 64.0
 
@@ -21,10 +21,10 @@ _Values = Callable[[tuple[int, ...], np.dtype], np.ndarray]
 def inputs_of(operator: ReplacedOperator) -> list[list[np.ndarray]]:
     """Return the inputs of each run: an array for each argument that is no constant.
 
-    Elements are of the whole range of their type. Then accumulators go as far as they can: elements
-    have the signs of the weights, or the opposite ones. Then elements are at either end of the
-    range, or all at one end, or at the zero point. A large operator has one run, in which some rows
-    are of each kind. Numbers are the same for the same operator.
+    First, elements are random in the whole range of their type. Then they have the signs of
+    weights, or opposite signs, so that accumulators reach their extremes. Then they are at either
+    end of the range, all at one end, or at the zero point. A large operator has one run that mixes
+    rows of all kinds. Numbers are deterministic for each operator.
     """
     runs = list(_runs(operator))
     if not is_large(operator):
@@ -33,12 +33,13 @@ def inputs_of(operator: ReplacedOperator) -> list[list[np.ndarray]]:
 
 
 def is_large(operator: ReplacedOperator) -> bool:
-    """Return whether an operator takes so long that it runs once only."""
+    """Return whether an operator takes so long that it runs only once."""
     return iterations_of(operator.func) > _LARGE
 
 
 def _mixed(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Rows of each array: as many of one after those of another as let each of them be twice."""
+    """Return an array with blocks of rows from each array in turn, so that each array has two
+    blocks."""
     shape = arrays[0].shape
     if not shape:
         return arrays[0]
@@ -103,9 +104,9 @@ def _signed(
     dtype: np.dtype,
     sign: int,
 ) -> np.ndarray:
-    """Elements at that end of the range that the weight has the sign of, which they are multiplied
-    with: one output channel after the other in one window after the other. Random ends without
-    weights."""
+    """Return elements at the end of the range with the sign of their weight times `sign`.
+    Consecutive kernel windows take the weights of consecutive output channels. Without weights,
+    ends are random."""
     weights = _weights(operator, shape)
     if weights is None:
         return _at_ends(random.integers(0, 2, shape), dtype)
@@ -113,21 +114,21 @@ def _signed(
     rows = shape[: len(shape) - len(window)] if len(window) == 1 else shape[:1]
     image = shape[len(rows) :]
     counts = [-(-extent // size) for extent, size in zip(image, window, strict=True)]
-    made = np.empty((*rows, *(c * s for c, s in zip(counts, window, strict=True))), bool)
+    ends = np.empty((*rows, *(c * s for c, s in zip(counts, window, strict=True))), bool)
     is_high = weights * sign > 0
     number = 0
     for row in np.ndindex(*rows):
         for block in np.ndindex(*counts):
             places = tuple(slice(b * s, (b + 1) * s) for b, s in zip(block, window, strict=True))
-            made[(*row, *places)] = is_high[number % channels]
+            ends[(*row, *places)] = is_high[number % channels]
             number += 1
     cut = (slice(None),) * len(rows) + tuple(slice(extent) for extent in image)
-    return _at_ends(made[cut], dtype)
+    return _at_ends(ends[cut], dtype)
 
 
 def _weights(operator: ReplacedOperator, shape: Sequence[int]) -> np.ndarray | None:
-    """The integers that are multiplied with windows of a tensor of this shape, by output channel;
-    of matrix products and of convolutions."""
+    """Return the integer weights of a matrix product or convolution, output channels first, for
+    data of this shape."""
     for constant in operator.constants:
         if constant is None or constant.dtype.kind != "i" or constant.itemsize > 2:
             continue

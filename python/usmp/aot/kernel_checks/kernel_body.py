@@ -1,4 +1,4 @@
-"""The bodies of kernels, each beside the operator that it replaces."""
+"""The bodies of kernels, with the operators that they replace."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class ReplacedOperator:
     Parameters
     ----------
     title
-        the operators of the model file that it computes, else the name of its PrimFunc.
+        operators of the model file, or else the name of the PrimFunc.
     func
-        what it calls, in block form.
+        the called PrimFunc, in block form.
     constants
-        the arguments of the call that are constants; None for the others.
+        constant arguments of the call; None for other arguments.
     """
 
     title: str
@@ -35,29 +35,29 @@ class ReplacedOperator:
 
     @cached_property
     def digest(self) -> str:
-        """The same text for operators that compute the same from the same constants."""
+        """A text that is equal for operators of equal code and constants."""
         return _digest(self.func, (c for c in self.constants if c is not None))
 
     @property
     def outputs(self) -> list[tirx.Var]:
-        """The parameters that are written."""
+        """The output parameters."""
         return list(self.func.params)[len(self.constants) :]
 
 
 @dataclass(frozen=True, eq=False)
 class KernelBody:
-    """One of the PrimFuncs that a build may choose for an operator.
+    """A PrimFunc that a build may choose for an operator.
 
     Parameters
     ----------
     operator
-        that it replaces.
+        the operator that it replaces.
     core
-        the name of the core that it is for.
+        name of the core.
     kernel
-        that it belongs to, which has its arguments.
+        its kernel, which has the arguments.
     func
-        itself, in block form.
+        the PrimFunc, in block form.
     """
 
     operator: ReplacedOperator
@@ -67,32 +67,31 @@ class KernelBody:
 
     @cached_property
     def digest(self) -> str:
-        """The same text for bodies that compute the same in the place of the same operator, for
-        whichever core they are."""
+        """A text that is equal for bodies of equal code and operator, for any core."""
         return self.operator.digest + _digest(self.func, self.constants)
 
     @property
     def constants(self) -> list[np.ndarray]:
-        """The arguments that the operator does not have."""
+        """The constants that only the kernel has."""
         return [argument for argument in self.kernel.arguments if not isinstance(argument, int)]
 
     @property
     def title(self) -> str:
-        """The tiles, the operator and the core."""
+        """The operator, the core and the tiles, for messages."""
         schedule = SCHEDULE_ATTR.of(self.func)
         tiles = f" in tiles of {schedule.tile}" if schedule else ""
         return f"the kernel of {self.operator.title} for {self.core}{tiles}"
 
 
 def bodies_of(operator: ReplacedOperator, core: str, kernel: Kernel) -> list[KernelBody]:
-    """Return all that a build may choose from: the kernel and its other schedules."""
+    """Return the bodies that a build may choose from: the kernel and its other schedules."""
     funcs = (kernel.func, *held_schedules(kernel.func))
     return [KernelBody(operator, core, kernel, func) for func in funcs]
 
 
 def _digest(func: tirx.PrimFunc, constants: Iterable[np.ndarray]) -> str:
     code = tvm_ffi.structural_hash([*func.params, func.body], map_free_vars=True)
-    found = hashlib.sha256(str(code).encode())
+    content_hash = hashlib.sha256(str(code).encode())
     for array in constants:
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()
+        content_hash.update(np.ascontiguousarray(array).tobytes())
+    return content_hash.hexdigest()

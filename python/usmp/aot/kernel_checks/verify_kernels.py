@@ -1,4 +1,4 @@
-"""Do kernels give the bytes of the operators that they replace?"""
+"""Verification that kernels compute the bytes of the operators that they replace."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from usmp.support.tvm_errors import fault
 _FLAGS = (
     "-std=gnu11",
     "-w",
-    # Sums of products are rounded as C says.
+    # No fused multiply-add: round products and sums separately.
     "-ffp-contract=off",
-    # What is compiled once and runs once need not be written out at each call.
+    # No forced inlining, because compiling takes longer than running once.
     "-D__always_inline__=__unused__",
 )
 _FILES = ("run_checks.h", "run_checks.c")
@@ -34,14 +34,14 @@ _VERIFIED: set[str] = set()
 
 @dataclass(frozen=True)
 class KernelDifference:
-    """What a kernel does that its operator does not.
+    """A difference between a kernel and its operator.
 
     Parameters
     ----------
     body
-        of the kernel.
+        body of the kernel.
     text
-        what it gives instead, and where.
+        what the kernel computes instead, and where.
     """
 
     body: KernelBody
@@ -52,14 +52,14 @@ class KernelDifference:
 
 
 def verify_kernels(bodies: Iterable[KernelBody]) -> None:
-    """Raise if a kernel gives other bytes than the operator that it replaces.
+    """Raise if a kernel computes other bytes than the operator that it replaces.
 
-    Bodies that this process compared before are not compared again.
+    Each body is compared once in a process.
 
     Raises
     ------
     FaultError
-        a kernel gives other bytes, or ends the program.
+        a kernel computes other bytes, or crashes.
     ValueError
         this host has no C compiler.
     """
@@ -80,24 +80,24 @@ def verify_kernels(bodies: Iterable[KernelBody]) -> None:
 
 
 def kernel_differences(bodies: Iterable[KernelBody]) -> list[KernelDifference]:
-    """Return the bodies that give something else than their operators, and what they give.
+    """Return the bodies that differ from their operators, with their differences.
 
     Raises
     ------
     BuildError
-        no C compiler on this host.
+        there is no C compiler on this host.
     """
     small: list[Check] = []
     large: list[Check] = []
     for check in checks_of(bodies):
         (large if is_large(check.operator) else small).append(check)
-    # Optimizing all for those that run long would take longer than a second program.
-    found: list[KernelDifference] = []
+    # Two programs, because optimizing the small ones, too, would take longer.
+    differences: list[KernelDifference] = []
     for checks, level in ((small, "-O0"), (large, "-O1")):
         if checks:
             with temporary_folder() as folder:
-                found += _differences(checks, level, folder)
-    return found
+                differences += _differences(checks, level, folder)
+    return differences
 
 
 def _differences(checks: Sequence[Check], level: str, folder: Path) -> Iterator[KernelDifference]:
@@ -119,14 +119,14 @@ def _differences(checks: Sequence[Check], level: str, folder: Path) -> Iterator[
             yield KernelDifference(check.bodies[int(j) - 1], _described(check, rest))
     if result.returncode != 0:
         check, function = checks[int(lines[-1][0])], int(lines[-1][1])
-        what = "ends" if function else "is not compared: the operator itself ends"
+        event = "ends" if function else "is not compared: the operator itself ends"
         reason = result.stderr.strip() or f"exit status {result.returncode}"
         body = check.bodies[max(function - 1, 0)]
-        yield KernelDifference(body, f"{what} the program with {reason}")
+        yield KernelDifference(body, f"{event} the program with {reason}")
 
 
 def _inputs(checks: Sequence[Check]) -> Iterator[bytes]:
-    """What the program reads."""
+    """Yield the bytes that the program reads."""
     for check in checks:
         yield from (np.ascontiguousarray(array).tobytes() for array in check.constants())
         runs = list(inputs_of(check.operator))
@@ -135,7 +135,7 @@ def _inputs(checks: Sequence[Check]) -> Iterator[bytes]:
 
 
 def _described(check: Check, line: Sequence[str]) -> str:
-    """What a line of the program says of a body."""
+    """Describe the difference of a body that a line of the program's output reports."""
     (buffer, place), (expected, actual) = map(int, line[:2]), map(bytes.fromhex, line[2:])
     number = buffer - len(list(check.buffers())) + len(check.operator.outputs)
     output = check.operator.outputs[number]
