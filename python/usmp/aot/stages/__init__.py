@@ -1,4 +1,4 @@
-"""Stages of the search that make main PrimFuncs."""
+"""Stages of the search that build main PrimFuncs."""
 
 from usmp.aot.stages.copies import copy_stage
 from usmp.aot.stages.entries import EntryGroupStage, EntryStateStage

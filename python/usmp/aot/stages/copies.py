@@ -1,4 +1,4 @@
-"""The stage that makes `__tvm_main__`, with copies of parts of tensors or without."""
+"""The stage that builds `__tvm_main__`, and chooses which copies to elide."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def copy_stage(target: Target | None = None) -> CopyStage:
     Parameters
     ----------
     target
-        of each PrimFunc that has none; by default they stay without.
+        target of PrimFuncs that have none; by default they stay without.
     """
 
     def bound(mod: IRModule) -> IRModule:

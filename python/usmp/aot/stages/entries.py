@@ -1,6 +1,6 @@
-"""What several entries, each searched by itself, choose together.
+"""Choices that all entries share, beside those of each entry alone.
 
-What saves bytes of one entry may cost bytes of all: the plan is a joint one.
+All entries share one plan, so a choice that saves bytes of one entry can cost bytes in all.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from usmp.tir.nodes import nodes_of
 
 
 class EntryStage(Stage):
-    """A choice for all entries; later passes lower each entry by it.
+    """A stage with one choice for all entries, which later passes read from an attribute.
 
     Parameters
     ----------
     own
-        what the entries do if nothing is fixed.
+        the choice that lets each entry choose.
     other
-        what they do with the attribute.
+        the choice that fixes all entries.
     attribute, value
-        what is fixed for all entries.
+        the attribute that fixes all entries, and its value.
     """
 
     rewrites_model = True
@@ -50,24 +50,24 @@ class EntryStage(Stage):
     value: Any
 
     def is_open(self, joined: IRModule) -> bool:
-        """Return whether some entry, as it was lowered, could be lowered in another way."""
+        """Return whether `other` could change an entry of the lowered module."""
         raise NotImplementedError
 
     def choices(self, mod: IRModule, race: Race) -> Iterator[Choice]:
-        """Yield what each entry takes, then the same for all."""
+        """Yield the entries' own choices, then the fixed one."""
         yield self.own
         if len(relax_entries(mod)) > 1 and self.is_open(race.lowered_first()):
             yield self.other
 
     def apply(self, mod: IRModule, choice: Choice) -> IRModule:
-        """Return the module with the attribute that later passes read."""
+        """Return the module with the attribute of the choice."""
         return mod if choice == self.own else self.attribute.put(mod, self.value)
 
 
 class EntryGroupStage(EntryStage):
-    """Fuse all operators of all entries, if that takes no more memory.
+    """Fuse all groups of all entries, if this takes no more memory.
 
-    A split saves bytes of its own entry, where another one may need more anyway.
+    Splitting saves bytes of its own entry, where another entry may need more anyway.
     """
 
     name = GROUPS
@@ -79,15 +79,15 @@ class EntryGroupStage(EntryStage):
     value = {GROUPS: FUSED.label}  # noqa: RUF012
 
     def is_open(self, joined: IRModule) -> bool:
-        """Return whether groups of some entry are split."""
+        """Return whether an entry has split groups."""
         return any(line.stage == GROUPS and line.taken == SPLIT for line in compared_of(joined))
 
 
 class EntryStateStage(EntryStage):
-    """Keep concatenations apart from the states that they extend, if that takes less memory.
+    """Keep concats apart from the states that they extend, if this takes less memory.
 
-    What lies behind states saves bytes of its own entry, but may divide memory that another one has
-    large buffers for.
+    A window after a state saves bytes of its own entry, but may fragment memory that another entry
+    needs for large buffers.
     """
 
     name = COPIES
