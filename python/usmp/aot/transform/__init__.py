@@ -1,4 +1,4 @@
-"""Relax operators and their main function to AoT TIR: schedules, main function, states."""
+"""Passes from Relax to AoT TIR: schedules, main function, states."""
 
 from usmp.aot.transform.attach_io_quantization import AttachIOQuantization
 from usmp.aot.transform.check_accelerators import CheckAccelerators

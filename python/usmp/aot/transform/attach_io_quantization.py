@@ -1,4 +1,4 @@
-"""AttachIOQuantization: what the integers of inputs and outputs stand for, kept for callers."""
+"""AttachIOQuantization: quantization of inputs and outputs is recorded for callers."""
 
 from __future__ import annotations
 
@@ -13,30 +13,29 @@ from usmp.relax.transform.qdq.io_quantization import io_quantization, with_io_qu
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.AttachIOQuantization")
 class AttachIOQuantization(ModulePass):
-    """Read from the Relax `main` how its inputs and outputs are quantized, and attach it.
+    """Record how inputs and outputs of the Relax `main` are quantized, as attributes.
 
-    It is read from the attributes `input_quantization` and `output_quantization` of `main`, or else
-    from what dequantizes its inputs and quantizes its outputs, which later passes replace; it
-    becomes these attributes. `LowerMain` enters it in the `TensorInfo`s of the main function. A
-    `main` without quantization stays as it is.
+    The attributes are `input_quantization` and `output_quantization` of `main`. Missing ones are
+    derived from its R.dequantize and R.quantize, which later passes replace. `LowerMain` copies
+    them to the `TensorInfo`s of the main function. A `main` without quantization stays as it is.
 
     Raises
     ------
     UnsupportedModelError
         no Relax function `main`.
     ValueError
-        an attribute is not what it should be.
+        an attribute is malformed.
     """
 
     reads = (INPUT_QUANTIZATION_ATTR, OUTPUT_QUANTIZATION_ATTR, STATES_ATTR)
     writes = (INPUT_QUANTIZATION_ATTR, OUTPUT_QUANTIZATION_ATTR)
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Attach what is read."""
+        """Set the attributes of `main`."""
         main = main_function(mod)
-        found = io_quantization(main)
-        if not any([*found.inputs.values(), *found.outputs]):
+        quantization = io_quantization(main)
+        if not any([*quantization.inputs.values(), *quantization.outputs]):
             return mod
         attached = IRModule(mod.functions, attrs=mod.attrs)
-        attached.update_func(mod.get_global_var("main"), with_io_quantization(main, found))
+        attached.update_func(mod.get_global_var("main"), with_io_quantization(main, quantization))
         return attached

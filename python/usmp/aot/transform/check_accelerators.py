@@ -1,4 +1,4 @@
-"""CheckAccelerators: not every target and interface can call functions of accelerators."""
+"""CheckAccelerators: target and interface support the functions of accelerators."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from usmp.passes import ModulePass
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.CheckAccelerators")
 class CheckAccelerators(ModulePass):
-    """Check that the code for this target and interface can call the functions of accelerators.
+    """Check that code for this target and interface can call the functions of accelerators.
 
     The interface is that of the module's attribute `executor`. The module is returned as it is.
 
     Parameters
     ----------
     target
-        runs the main function; c by default.
+        target of the main function; by default c.
 
     Raises
     ------
     ValueError
-        there are such functions, and the target is not c, or the interface is packed; or two of
-        them have one symbol.
+        there are such functions, and the target is not c or the interface is packed; or two of them
+        have one symbol.
     """
 
     reads = (EXECUTOR_ATTR, ACCELERATOR_FUNCTION_ATTR)
@@ -37,7 +37,7 @@ class CheckAccelerators(ModulePass):
         self.target = target
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Look at the PrimFuncs."""
+        """Check the PrimFuncs."""
         functions = accelerator_functions(mod)
         kind = "c" if self.target is None else self.target.kind.name
         if functions and kind != "c":

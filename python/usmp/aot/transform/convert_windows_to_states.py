@@ -1,4 +1,4 @@
-"""ConvertWindowsToStates: a run is given what is new of a window, and computes what is new."""
+"""ConvertWindowsToStates: a run takes only the new rows of a window, and computes only new rows."""
 
 from __future__ import annotations
 
@@ -41,39 +41,38 @@ from usmp.relax.windows.slides import Slide, Slides, input_slide, kept_rows, sli
 from usmp.tir.nodes import nodes_of
 
 _MOST_STEPS = 1 << 32
-"""Of an operator that runs at compile time: seconds."""
+"""Most iterations of an operator that runs at compile time: seconds."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.ConvertWindowsToStates")
 class ConvertWindowsToStates(ModulePass):
-    """Let `main` take the new rows of an input that is a window of time, and keep the rest.
+    """Let `main` take only the new rows of an input that is a window of time, and keep the others.
 
         main(x: (1, 30, 1, 40)) = y
             ->  main(x: (1, 1, 1, 40), x_window: (1, 2, 1, 40), ...) = y, new x_window, ...
 
-    Such inputs are those of `tir.usmp.stream_inputs` with a hop: of their rows, along the
-    outermost axis that is longer than 1, so many are new in each run; the others are those of the
-    run before, moved up. The results are those of `main` on the whole window, to the bit.
+    Windows are the inputs of `tir.usmp.stream_inputs` with a hop, the number of new rows in each
+    run. Rows are along the outermost axis that is longer than 1. The other rows are those of the
+    previous run, moved up. Results equal those of `main` on the whole window, to the bit.
 
-    Each operator computes rows that no run before has computed: those at the end, and where it pads
-    in time also those that padding has a part in. What it reads of earlier rows is kept as a state
-    at its operand, so that nothing is computed twice. Operators that need all rows, as what comes
-    before a classifier, take the whole window, as do those behind them, and those of which the
-    stride does not divide the hop. That rows slide is read from the loops of PrimFuncs
-    (`usmp.ops.form`), and known of operators of Relax that move elements or
-    compute each by itself.
+    Each operator computes the rows that previous runs have not computed: those at the end, and
+    those that depend on padding in time. Earlier rows of its operands are kept as states, so
+    nothing is computed twice. Operators that need all rows, as before a classifier, take the whole
+    window. So do their consumers, and operators whose stride does not divide the hop. Whether rows
+    slide follows from the loops of PrimFuncs (`usmp.ops.form`), and is known for Relax operators
+    that move elements or are element-wise.
 
-    Before the first run a window holds zeros, which in a quantized input are its zero point: states
-    start with what operators compute from them. The attribute `windows` of the module says what a
-    run is given, keeps and computes.
+    Before the first run a window holds zeros (in a quantized input, zero points), and states hold
+    what operators compute from them. The attribute `windows` of the module lists new rows, states
+    and multiply-accumulates of a run.
 
     Raises
     ------
     UnsupportedModelError
-        no Relax function `main`; a row of an operator that takes too many steps to compute it here.
+        no Relax function `main`; computing an initial row takes too many iterations.
     ValueError
-        options that the planner refuses, an input that is not there or has one row, a hop that is
-        not less than the window, or no operator that computes less.
+        the planner refuses an option; an input is unknown or has one row; a hop is not less than
+        the window; or no operator can compute fewer rows.
     """
 
     reads = (
@@ -98,33 +97,33 @@ def _converted(mod: IRModule, hops: Mapping[str, int]) -> IRModule:
             f"fix them, or leave the hop out of {OPTION}"
         )
     inputs = _windows(main, hops)
-    found = slides_of(mod, main, inputs)
-    _check_useful(found, inputs)
-    # What follows runs operators.
+    slides = slides_of(mod, main, inputs)
+    _check_useful(slides, inputs)
+    # Check first, because initial rows are computed by running operators.
     CheckIterations()(mod)
-    initial = _initial_rows(main, found)
-    converted = with_kept_windows(mod, main, found, initial)
+    initial = _initial_rows(main, slides)
+    converted = with_kept_windows(mod, main, slides, initial)
     wholes = dict.fromkeys(
         operator_name(value)
-        for values in found.wholes.values()
+        for values in slides.wholes.values()
         for value in values
         if isinstance(value, Call)
     )
-    said = {
+    summary = {
         "inputs": {
             str(param.name): {"rows": slide.shift, "window_rows": slide.rows}
             for param, slide in inputs.items()
         },
-        "state_size_bytes": sum(_kept_bytes(found, var) for var in kept_tensors(found)),
+        "state_size_bytes": sum(_kept_bytes(slides, var) for var in kept_tensors(slides)),
         "macs": _macs(converted),
         "window_macs": _macs(mod),
         "whole": list(wholes),
     }
-    return WINDOWS_ATTR.put(converted, said)
+    return WINDOWS_ATTR.put(converted, summary)
 
 
 def _windows(main: relax.Function, hops: Mapping[str, int]) -> dict[Var, Slide]:
-    """The parameters that are windows."""
+    """Return the parameters that are windows, with their slides."""
     states = {str(state.name) for state in states_of(main) if not state.is_input}
     params = {str(p.name): p for p in main.params if str(p.name) not in states}
     updated = updated_inputs(main)
@@ -155,13 +154,13 @@ def _windows(main: relax.Function, hops: Mapping[str, int]) -> dict[Var, Slide]:
     return windows
 
 
-def _check_useful(found: Slides, inputs: Mapping[Var, Slide]) -> None:
-    """Refuse windows of which nothing is kept but themselves: views of them and what computes each
-    element from one would keep as much, and save nothing."""
+def _check_useful(slides: Slides, inputs: Mapping[Var, Slide]) -> None:
+    """Raise if a window is only read by views and element-wise operators before the whole is
+    needed, because keeping their rows saves nothing."""
     for param, slide in inputs.items():
         derived = {param}
         is_useful = False
-        for var, operator in found.operators.items():
+        for var, operator in slides.operators.items():
             if derived.isdisjoint(operator.operands.values()):
                 continue
             derived.add(var)
@@ -169,13 +168,13 @@ def _check_useful(found: Slides, inputs: Mapping[Var, Slide]) -> None:
             is_useful |= reads_several or bool(macs_of(operator.access.form.func))
         if is_useful:
             continue
-        reason = next((found.reasons[var] for var in found.slides if var in found.reasons), None)
+        reason = next((slides.reasons[var] for var in slides.slides if var in slides.reasons), None)
         if reason is not None:
             raise ValueError(
                 f'input "{param.name}": {reason}, so that nothing that the run before computed can '
                 f"be kept; give another hop, or leave it out of {OPTION}"
             )
-        values = [value for var in found.slides if var in derived for value in found.wholes[var]]
+        values = [value for var in slides.slides if var in derived for value in slides.wholes[var]]
         called = dict.fromkeys(operator_name(v) for v in values if isinstance(v, Call))
         raise ValueError(
             f'input "{param.name}": the whole window of {slide.rows} rows is needed by '
@@ -184,21 +183,21 @@ def _check_useful(found: Slides, inputs: Mapping[Var, Slide]) -> None:
         )
 
 
-def _initial_rows(main: relax.Function, found: Slides) -> dict[Var, np.ndarray]:
-    """What a row of each tensor of which some are kept holds while the window holds zeros: all rows
-    hold the same."""
+def _initial_rows(main: relax.Function, slides: Slides) -> dict[Var, np.ndarray]:
+    """Return the value of kept rows of each tensor while windows hold zeros; all rows are equal
+    then."""
     quantization = io_quantization(main).inputs
-    needed = set(kept_tensors(found))
-    for var in reversed(found.operators):
+    needed = set(kept_tensors(slides))
+    for var in reversed(slides.operators):
         if var in needed:
-            needed |= {*found.operators[var].operands.values()}
+            needed |= {*slides.operators[var].operands.values()}
     rows: dict[Var, np.ndarray] = {}
-    for var, slide in found.slides.items():
+    for var, slide in slides.slides.items():
         if var not in needed:
             continue
-        operator = found.operators.get(var)
+        operator = slides.operators.get(var)
         if operator is not None:
-            rows[var] = _row(operator, slide, rows, found)
+            rows[var] = _row(operator, slide, rows, slides)
             continue
         parameters = quantization.get(str(var.name))
         zero = 0 if parameters is None else parameters[1]
@@ -208,16 +207,16 @@ def _initial_rows(main: relax.Function, found: Slides) -> dict[Var, np.ndarray]:
 
 
 def _row(
-    operator: AxisOperator, slide: Slide, rows: Mapping[Var, np.ndarray], found: Slides
+    operator: AxisOperator, slide: Slide, rows: Mapping[Var, np.ndarray], slides: Slides
 ) -> np.ndarray:
-    """The row that an operator computes from rows that are all alike."""
+    """Return the row that an operator computes from equal rows."""
     first = slide.alike[0]
     reads = operator.access.reads
-    given = {
-        index: reads[index].needed((first, first + 1), found.slides[var].rows)
+    ranges = {
+        index: reads[index].needed((first, first + 1), slides.slides[var].rows)
         for index, var in operator.operands.items()
     }
-    part = without_record(part_of(operator.access, (first, first + 1), given))
+    part = without_record(part_of(operator.access, (first, first + 1), ranges))
     steps = iterations_of(part)
     if steps > _MOST_STEPS:
         raise LimitError(
@@ -227,11 +226,11 @@ def _row(
     arguments = []
     for index, argument in enumerate(operator.arguments):
         if index in operator.operands:
-            begin, end = given[index]
+            begin, end = ranges[index]
             row = rows[operator.operands[index]]
             arguments.append(np.repeat(row, end - begin, axis=reads[index].axis))
             continue
-        constant = argument if isinstance(argument, GenericConst) else found.constants[argument]
+        constant = argument if isinstance(argument, GenericConst) else slides.constants[argument]
         arguments.append(constant.value.numpy())
     variable = GlobalVar("operator")
     flat = LowerOperators()(IRModule({variable: part.without_attr("global_symbol")}))[variable]
@@ -241,15 +240,15 @@ def _row(
     return result
 
 
-def _kept_bytes(found: Slides, var: Var) -> int:
-    """Of the state that holds rows of a tensor."""
-    begin, end = kept_rows(found, var)
-    elements = prod(shape_of(var)) // found.slides[var].rows * (end - begin)
+def _kept_bytes(slides: Slides, var: Var) -> int:
+    """Return the bytes of the state with rows of a tensor."""
+    begin, end = kept_rows(slides, var)
+    elements = prod(shape_of(var)) // slides.slides[var].rows * (end - begin)
     return elements * np.dtype(str(var.ty.dtype)).itemsize
 
 
 def _macs(mod: IRModule) -> int:
-    """The multiply-accumulates of a run of `main`."""
+    """Return the multiply-accumulates of a run of `main`."""
     legalized = relax.transform.LegalizeOps()(mod)
     called = [
         legalized[call.args[0]]

@@ -1,4 +1,4 @@
-"""LowerControlFlow: loops and choices run the operators of their bodies."""
+"""LowerControlFlow: loops and branches call the operators of their bodies."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def _lower_main(body: IRModule) -> IRModule:
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.LowerControlFlow")
 class LowerControlFlow(ModulePass):
-    """Write the PrimFuncs of control flow (see `usmp.ops.control_flow`) as loops and branches that
+    """Lower the PrimFuncs of control flow (see `usmp.ops.control_flow`) to loops and branches that
     call the operators of their bodies.
 
-    Each body is lowered by itself, as `main` of a module of its own: no other pass needs to know of
-    bodies. Operators that are equal to others of the module are one.
+    Each body is lowered as `main` of its own module, so other passes need not handle bodies. Equal
+    operators are shared.
 
     Parameters
     ----------
     lower
-        from a body as a module with a Relax `main` to `__tvm_main__`; by default by `LowerMain`.
+        lowers a body, a module with a Relax `main`, to `__tvm_main__`; by default `LowerMain`.
 
     Raises
     ------
@@ -52,11 +52,11 @@ class LowerControlFlow(ModulePass):
     def __init__(self, lower: Callable[[IRModule], IRModule] = _lower_main) -> None:
         self.lower = lower
         self.context: PassContext | None = None
-        # By their identity: bodies, which keep that, and what they became.
+        # Identity of a body -> the body, which keeps it alive, and the lowered body.
         self.known: dict[int, tuple[IRModule, IRModule]] = {}
 
     def searches(self, mod: IRModule) -> bool:
-        """Return whether the module has bodies, for which plans are compared."""
+        """Return whether the module has bodies, whose plans are compared."""
         return any(_flow(func) is not None for func in mod.functions.values())
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
@@ -83,14 +83,14 @@ class LowerControlFlow(ModulePass):
         return IRModule({**others, **shared.functions, **written}, attrs=mod.attrs)
 
     def _lowered(self, body: IRModule, repeated_by: ControlFlow | None) -> IRModule:
-        """Return a body, lowered once.
+        """Return the lowered body; lower each body once.
 
-        Forms of the module that are compared have bodies in common, and bodies have bodies: to
-        lower each anew would take exponential time.
+        Compared forms of a module share bodies, and bodies are nested, so lowering them again would
+        take exponential time.
         """
         if identity(body) not in self.known:
-            given = body if repeated_by is None else with_carried_tensors(body, repeated_by)
-            self.known[identity(body)] = body, self.lower(given)
+            with_states = body if repeated_by is None else with_carried_tensors(body, repeated_by)
+            self.known[identity(body)] = body, self.lower(with_states)
         return self.known[identity(body)][1]
 
 
@@ -99,5 +99,6 @@ def _flow(func: object) -> ControlFlow | None:
 
 
 def _are_repeated(flow: ControlFlow) -> list[bool]:
-    """Of each body, whether it goes on from what it has left: a condition does not."""
+    """Return whether each body continues from the tensors that it wrote before; a condition does
+    not."""
     return [not flow.is_choice and body is flow.bodies[-1] for body in flow.bodies]

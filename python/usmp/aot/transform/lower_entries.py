@@ -39,25 +39,25 @@ def _lower_main(_: str, alone: IRModule) -> IRModule:
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.LowerEntries")
 class LowerEntries(ModulePass):
-    """Lower each entry by itself, as `main` of a module of its own, and join what comes out.
+    """Lower each entry as `main` of its own module, and join the results.
 
-    Entries are the functions that an application calls: those that the module's attribute
-    `entries` lists, or else all public Relax functions. Each becomes the PrimFunc
-    `__tvm_<entry>__`; equal operators of several entries become one. States of one name are one
-    state, which each of them finds as the last one left it; one that no entry changes is a
-    constant. The attribute `concurrent_entries` lists those that may run at once.
+    Entries are the functions in the module's attribute `entries`, or else all public Relax
+    functions. Each becomes the PrimFunc `__tvm_<entry>__`; equal operators are shared. States of
+    equal names are one state, which an entry finds as the previous run of any entry left it. States
+    that no entry changes become constants. The attribute `concurrent_entries` lists pairs of
+    entries that may run concurrently.
 
     Parameters
     ----------
     lower
-        from the name of an entry and its module with a Relax `main` to `__tvm_main__`; by default
-        by `LowerMain`.
+        lowers an entry, by its name and its module with a Relax `main`, to `__tvm_main__`; by
+        default `LowerMain`.
 
     Raises
     ------
     UnsupportedModelError, ValueError
-        as `lower` raises them, the entry named in front; a state that two entries describe in
-        two ways; what is no entry.
+        as `lower` raises them, prefixed by the entry; two entries describe a state differently; or
+        a listed function is no entry.
     """
 
     reads = (
@@ -76,7 +76,7 @@ class LowerEntries(ModulePass):
         self._last: tuple[IRModule, dict[str, IRModule]] | None = None
 
     def searches(self, mod: IRModule) -> bool:
-        """Return true: each entry is lowered for its memory."""
+        """Return True, because each entry is searched for its memory."""
         return True
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
@@ -85,7 +85,8 @@ class LowerEntries(ModulePass):
         return join_entries(mod, {name: self._lowered(name, entries[name]) for name in entries})
 
     def _entries(self, mod: IRModule) -> dict[str, IRModule]:
-        """Return the module of each entry, the same functions for the same functions."""
+        """Return the module of each entry, identical if functions did not change, because of
+        caches."""
         names = relax_entries(mod)
         if (
             self._last is None

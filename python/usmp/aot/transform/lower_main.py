@@ -41,31 +41,28 @@ from usmp.planning.session import planning_session
 class LowerMain(ModulePass):
     """Replace the Relax `main` by the AoT PrimFunc `__tvm_main__`, which calls the operators.
 
-    It takes a typed pointer to each input and then to each output, and allocates every state,
-    every tensor between operators and every constant with a flat AllocBuffer. `main` only calls
-    PrimFuncs (`R.call_tir`, `R.call_tir_inplace`), reshapes, and slices and concatenations along
-    the outermost axis; the PrimFuncs are those of `LowerOperators`. Its attribute `states` lists
-    what is kept between runs (see `StateInfo`), `output_names` the names of its outputs, and
-    `input_quantization` and `output_quantization` what their integers stand for.
+    `__tvm_main__` takes a typed pointer to each input and then to each output. It allocates states,
+    intermediate tensors and constants with flat AllocBuffers. `main` may only call PrimFuncs of
+    `LowerOperators` (`R.call_tir`, `R.call_tir_inplace`), reshapes, and slices and concats along
+    the outermost axis. Its attributes are `states` (see `StateInfo`), `output_names`,
+    `input_quantization` and `output_quantization`.
 
-    Slices and parts of concatenations are copied, or are views. Some choices are
-    planned, with the module's pools and executor and by the options in the PassContext (see
-    `PlanningOptions`), and the one with the smallest plan is taken
-    (`usmp.planning.search.stages.CopyStage`). Within a `planning_session`, plans and facts are
-    there for the planner.
+    Slices and parts of concats are copied, or become views. Some combinations are planned, with the
+    module's pools and executor and the options in the PassContext (see `PlanningOptions`), and the
+    smallest plan is taken (`usmp.planning.search.stages.CopyStage`). Within a `planning_session`,
+    the planner reuses plans and analyses.
 
     Parameters
     ----------
     target
-        of each PrimFunc that has none; by default they stay without.
+        target of PrimFuncs that have none; by default they stay without.
 
     Raises
     ------
     UnsupportedModelError
-        a call that is not an operator PrimFunc, or a shape that is not static.
+        a callee is no operator PrimFunc, or a shape is not static.
     ValueError
-        a state that is not a parameter and a result of `main`; a choice that the planner refuses,
-        or options that it refuses.
+        a state is no parameter and result of `main`, or the planner refuses a choice or an option.
     """
 
     reads = (
@@ -84,7 +81,7 @@ class LowerMain(ModulePass):
         self.target = target
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
-        """Make the choices, and take the best of them."""
+        """Search the choices, and return the module of the best one."""
         options = planning_options(context.config)
         with planning_session(options.deadline()) as session:
             return Search(session, options, [copy_stage(self.target)]).best(mod).mod

@@ -31,10 +31,9 @@ from usmp.transform.zero_elem_offsets import ZeroElemOffsets
 class LowerOperators(ModulePass):
     """Lower every PrimFunc from blocks and shaped buffers to flat loops over pointers.
 
-    Rescaling by constants takes few steps then, integer arithmetic is defined for all operands,
-    small floats are computed in float32, and padding that adds nothing is skipped. A Relax `main`
-    stays as it is. The same is done to faster schedules of PrimFuncs (see
-    `usmp.objects.schedule`).
+    Requantization by constants is specialized, integer arithmetic is defined for all operands,
+    small floats are computed in float32, and padding that adds zero is skipped. A Relax `main`
+    stays as it is. Faster schedules of PrimFuncs (see `usmp.objects.schedule`) are lowered, too.
 
     Raises
     ------
@@ -46,13 +45,13 @@ class LowerOperators(ModulePass):
     writes = (FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR)
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Apply the passes that do so, in their order."""
+        """Apply the passes in order."""
         return with_schedules(_lowered_once, mod)
 
 
 def _lowered_once(mod: IRModule) -> IRModule:
     if has_symbolic_operators(mod):
-        # What is known of the sizes is in the module.
+        # Not cached, because bounds of the sizes are in the module.
         return _lowered(mod)
     constants = argument_ranges(mod)
     context = context_key(PassContext.current(), without=PLANNING_OPTION_NAMES)
@@ -68,7 +67,7 @@ def _lowered(mod: IRModule) -> IRModule:
     mod = ZeroElemOffsets()(mod)
     mod = apply_to_functions(TO_LOOPS, mod)
     mod = SpecializeRescaling()(mod)
-    # Before anything is simplified: TVM's simplifier takes it that nothing overflows.
+    # Before simplification, because TVM's simplifier assumes that nothing overflows.
     mod = with_size_ranges(lambda m: DefineArithmetic()(WidenSmallFloats()(m)), mod)
     mod = apply_to_functions(FLATTEN_BUFFERS, mod)
     mod = with_size_parameters(lambda m: apply_to_functions(NARROW_INDICES, m), mod)

@@ -11,11 +11,10 @@ from usmp.passes import ModulePass, with_prim_funcs
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.PassBuffersAsPointers")
 class PassBuffersAsPointers(ModulePass):
-    """Give PrimFuncs a typed pointer parameter in the place of each buffer parameter.
+    """Replace each buffer parameter of PrimFuncs by a typed pointer.
 
-    The buffer is declared behind it, if it is used. `tirx.noalias` is dropped: after planning, two
-    buffers of one function may share bytes at different times, so no pointer may be promised to be
-    the only way to its bytes.
+    A buffer that is used is declared in the body. `tirx.noalias` is removed, because buffers of one
+    function may share bytes after planning.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:

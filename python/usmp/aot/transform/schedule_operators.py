@@ -1,13 +1,12 @@
-"""ScheduleOperators: operators keep almost no scratch memory.
+"""ScheduleOperators: operators need almost no scratch memory.
 
-A legalized operator computes whole tensors between its stages: a padded copy of the input, the
-accumulators of a convolution, their sum with the bias. Here every element-wise stage (padding
-included) is computed where it is read, and every reduction is computed where its result is
-consumed, so an accumulator is one element instead of one tensor. The order of the floating point
-operations of an output element does not change: results stay bit-identical.
+A legalized operator materializes tensors between its stages: a padded input, the accumulators of a
+convolution, their sum with the bias. Here element-wise stages (padding included) are inlined, and
+reductions are computed at their consumers, so an accumulator is one element instead of a tensor.
+The order of floating-point operations does not change, so results stay bit-identical.
 
-A reduction of all rows of an image has another schedule beside this one, for operators that run
-interleaved: it takes one row after the other, and has an accumulator for each output element.
+A reduction of all rows of an image gets a second schedule, for operators that run interleaved: it
+reads row by row, and has an accumulator for each output element.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from usmp.tir.nodes import nodes_of
 
 Count: TypeAlias = "int | tirx.Expr"
 
-# TVM checks the types of all arguments by their annotations, which takes longer than the calls do.
+# Unwrapped, because TVM's checks of argument types take longer than the calls.
 _get = unwrap(s_tir.Schedule.get)
 _get_child_blocks = unwrap(s_tir.Schedule.get_child_blocks)
 _get_consumers = unwrap(s_tir.Schedule.get_consumers)
@@ -42,12 +41,11 @@ _get_sblock = unwrap(s_tir.Schedule.get_sblock)
 class ScheduleOperators(ModulePass):
     """Compute element-wise stages where they are read, and reductions where they are consumed.
 
-    Only PrimFuncs in block form are scheduled. What cannot be scheduled stays as it is, and
-    computes the same; so does a stage whose readers would repeat calls or divisions. Results stay
-    bit-identical.
+    Only PrimFuncs in block form are scheduled. PrimFuncs that cannot be scheduled stay as they are,
+    and so do stages whose readers would repeat calls or divisions. Results stay bit-identical.
 
-    What reduces its data over the outermost axis, as pools and means of whole images do, gets a row
-    schedule, too (see `usmp.objects.schedule`).
+    Reductions over the outermost axis, as pools and means of whole images, also get a row schedule
+    (see `usmp.objects.schedule`).
     """
 
     writes = (ROW_SCHEDULE_ATTR,)
@@ -78,13 +76,13 @@ def _schedule(func: tirx.PrimFunc) -> tirx.PrimFunc:
     for block in _stages(schedule):
         _initialize_before_reducing(schedule, block)
     attributes = dict(func.attrs)
-    made = schedule.mod["main"].with_attrs(attributes)
-    return made if rows is None else with_row_schedule(made, rows.with_attrs(attributes))
+    scheduled = schedule.mod["main"].with_attrs(attributes)
+    return scheduled if rows is None else with_row_schedule(scheduled, rows.with_attrs(attributes))
 
 
 def _schedule_rows(schedule: s_tir.Schedule) -> tirx.PrimFunc | None:
-    """The operator such that it reads one row of the data after the other; None if an output needs
-    only some rows, or if there is more than a reduction of a tensor and what becomes of it."""
+    """Return the operator scheduled to read row by row, or None if it is anything but a reduction
+    of all rows of a tensor and its consumer."""
     stages = _stages(schedule)
     if len(stages) != 2 or not _get_consumers(schedule, stages[0]):
         return None
@@ -97,7 +95,7 @@ def _schedule_rows(schedule: s_tir.Schedule) -> tirx.PrimFunc | None:
         for iter_var, value in _bound_iter_vars(schedule, block)
     }
     loops = list(_get_loops(schedule, block))
-    # The order of the reduced axes is that of the additions, and stays as it is.
+    # Reduced axes keep their order, which is the order of additions.
     inner = [loop for loop in loops if reduced.get(_get(schedule, loop).loop_var)]
     with suppress(ScheduleError):
         schedule.reorder(*inner, *(loop for loop in loops if loop not in inner))
@@ -107,7 +105,7 @@ def _schedule_rows(schedule: s_tir.Schedule) -> tirx.PrimFunc | None:
 
 
 def _reduces_rows(reduction: s_tir.SBlock) -> bool:
-    """Whether a stage reads nothing but one tensor, whose outermost axis it reduces first."""
+    """Return whether a stage reads only one tensor, and reduces its outermost axis first."""
     if reduction.init is None or len(reduction.reads) != 1 or len(reduction.writes) != 1:
         return False
     analyzer = Analyzer()
@@ -125,19 +123,21 @@ def _reduces_rows(reduction: s_tir.SBlock) -> bool:
 
 
 def _is_one_map(root: s_tir.SBlock) -> bool:
-    """Whether the PrimFunc has a single stage and no accumulator: there is nothing to choose."""
+    """Return whether the PrimFunc has a single stage without accumulator, so that there is nothing
+    to schedule."""
     blocks = nodes_of(root.body, s_tir.SBlock)
     return len(blocks) == 1 and blocks[0].init is None and not root.alloc_buffers
 
 
 def _stages(schedule: s_tir.Schedule) -> list[SBlockRV]:
-    """The blocks of the PrimFunc in program order; none if its only block stands around nothing."""
+    """Return the blocks inside of the root block, in program order."""
     root = schedule.mod["main"].body.block.name_hint
     return list(_get_child_blocks(schedule, _get_sblock(schedule, root)))
 
 
 def _compute_where_read(schedule: s_tir.Schedule, block: SBlockRV) -> None:
-    """Inline an element-wise stage into its readers; reductions and outputs refuse and stay."""
+    """Inline an element-wise stage into its readers; TVM refuses reductions and outputs, which
+    stay."""
     if _is_expensive_to_recompute(schedule, block):
         return
     with suppress(ScheduleError):
@@ -145,13 +145,13 @@ def _compute_where_read(schedule: s_tir.Schedule, block: SBlockRV) -> None:
 
 
 def _is_expensive_to_recompute(schedule: s_tir.Schedule, block: SBlockRV) -> bool:
-    """Whether a stage calls functions or divides integers, and readers would repeat that.
+    """Return whether a stage calls functions or divides integers, and inlining would repeat this.
 
-    A reader repeats it if it has more iterations than the stage has elements, or, as the only
-    reader, reads it in several places.
+    A reader repeats the work if it has more iterations than the stage has elements, or, as the only
+    reader, loads the result several times.
     """
     stage = _get(schedule, block)
-    if not _is_dear(stage.body):
+    if not _is_expensive(stage.body):
         return False
     elements = [_number_of_elements(region.source) for region in stage.writes]
     readers = list(_get_consumers(schedule, block))
@@ -164,7 +164,7 @@ def _is_expensive_to_recompute(schedule: s_tir.Schedule, block: SBlockRV) -> boo
     return not all(_is_at_most(count, _sum(elements)) for count in iterations)
 
 
-def _is_dear(body: tirx.Stmt) -> bool:
+def _is_expensive(body: tirx.Stmt) -> bool:
     calls_c = any(is_op(call, "tirx.call_pure_extern") for call in nodes_of(body, Call))
     return calls_c or any(
         str(division.ty.dtype).startswith("int") for division in nodes_of(body, tirx.Div)
@@ -172,7 +172,7 @@ def _is_dear(body: tirx.Stmt) -> bool:
 
 
 def _number_of_loads(reader: s_tir.SBlock, stage: s_tir.SBlock) -> int:
-    """In how many places a reader reads what a stage writes."""
+    """Return the number of loads of a stage's result in a reader."""
     written = [region.source for region in stage.writes]
     return sum(
         any(load.source.same_as(buffer) for buffer in written)
@@ -181,25 +181,25 @@ def _number_of_loads(reader: s_tir.SBlock, stage: s_tir.SBlock) -> int:
 
 
 def _cache_accumulator(schedule: s_tir.Schedule, block: SBlockRV) -> None:
-    """Let a reduction that nothing follows have an accumulator of its own, as others have: in the
-    output it would be stored in each iteration, and from the first of them on destroy an input that
-    the output may overwrite."""
+    """Give a final reduction its own accumulator. Accumulating in the output would store in each
+    iteration, and overwrite an input in place before it is read."""
     stage = _get(schedule, block)
     if stage.init is not None and len(stage.writes) == 1 and not _get_consumers(schedule, block):
         schedule.cache_write(block, 0, "global")
 
 
 def _compute_where_consumed(schedule: s_tir.Schedule, block: SBlockRV) -> None:
-    """Move a stage into the loops of its last consumer, as deep as nothing is computed twice."""
+    """Move a stage into the loops of its last consumer, as deep as possible without
+    recomputation."""
     written = [region.source for region in _get(schedule, block).writes]
     loops = _loops_that_select(schedule, list(_get_consumers(schedule, block)), written)
     while loops and not _is_moved(schedule, block, loops[-1]):
-        # The loop does not enclose all consumers; one around it may.
+        # The loop does not enclose all consumers; an outer loop may.
         loops.pop()
     extents = [_get(schedule, loop).extent for loop in loops]
     for index, buffer in enumerate(written):
         if _is_equal(_number_of_elements(buffer), _product(extents)):
-            # One element is left of the buffer: a C local, which compilers keep in a register.
+            # The buffer shrinks to one element, a C local that compilers keep in a register.
             schedule.set_scope(block, index, "local")
 
 
@@ -212,7 +212,8 @@ def _is_moved(schedule: s_tir.Schedule, block: SBlockRV, loop: LoopRV) -> bool:
 
 
 def _initialize_before_reducing(schedule: s_tir.Schedule, block: SBlockRV) -> None:
-    """Set an accumulator once before its reduction loops, instead of asking in each iteration."""
+    """Initialize an accumulator before its reduction loops, instead of testing in each
+    iteration."""
     if _get(schedule, block).init is None:
         return
     reduced = {
@@ -229,7 +230,7 @@ def _initialize_before_reducing(schedule: s_tir.Schedule, block: SBlockRV) -> No
 def _bound_iter_vars(
     schedule: s_tir.Schedule, block: SBlockRV
 ) -> list[tuple[tirx.IterVar, tirx.Expr]]:
-    """What each block variable is bound to, usually the variable of one loop."""
+    """Return the value of each block variable, usually a loop variable."""
     realize = tvm_ffi.get_global_func("s_tir.schedule.GetSBlockRealize")(schedule, block)
     return list(zip(_get(schedule, block).iter_vars, realize.iter_values, strict=True))
 
@@ -237,11 +238,11 @@ def _bound_iter_vars(
 def _loops_that_select(
     schedule: s_tir.Schedule, consumers: list[SBlockRV], buffers: list[tirx.Buffer]
 ) -> list[LoopRV]:
-    """The outermost loops of the last consumer that select parts of `buffers`.
+    """Return the outermost loops of the last consumer that select parts of `buffers`.
 
-    The variable of such a loop is, in all consumers, the index of one and the same dimension: each
-    iteration reads its own part of the buffers, so what is computed inside it is computed once. A
-    loop of one iteration never repeats anything and always counts.
+    The variable of each loop indexes one dimension in all consumers. So each iteration reads its
+    own part of the buffers, and a stage moved inside is computed once. A loop of one iteration
+    always counts.
     """
     reads = [indices for consumer in consumers for indices in _indices(schedule, consumer, buffers)]
     selecting: list[LoopRV] = []
@@ -264,7 +265,8 @@ def _loops_that_select(
 def _indices(
     schedule: s_tir.Schedule, consumer: SBlockRV, buffers: list[tirx.Buffer]
 ) -> list[list[tirx.Expr | None]]:
-    """Each read of `buffers`: the indices that pick one element of a dimension, as of the loops."""
+    """Return, for each read of `buffers`, the loop expressions that index single elements; None for
+    ranges."""
     values = {iter_var.var: value for iter_var, value in _bound_iter_vars(schedule, consumer)}
     return [
         [
@@ -285,7 +287,7 @@ def _number_of_elements(buffer: tirx.Buffer) -> Count:
 
 
 def _product(factors: list[tirx.Expr]) -> Count:
-    """A number, or an expression of symbolic sizes."""
+    """Return a product as a number, or as an expression of symbolic sizes."""
     result: Count = 1
     for factor in factors:
         result = result * (int(factor) if isinstance(factor, tirx.IntImm) else factor)
@@ -300,14 +302,14 @@ def _sum(terms: list[Count]) -> Count:
 
 
 def _is_equal(a: Count, b: Count) -> bool:
-    """Whether two counts are the same, whatever the sizes."""
+    """Return whether two counts are equal for all sizes."""
     if isinstance(a, int) and isinstance(b, int):
         return a == b
     return bool(Analyzer().can_prove_equal(a, b))
 
 
 def _is_at_most(a: Count, b: Count) -> bool:
-    """Whether the first count is never the larger one, as far as is known."""
+    """Return whether the first count is provably at most the second."""
     if isinstance(a, int) and isinstance(b, int):
         return a <= b
     return bool(Analyzer().can_prove(a <= b))

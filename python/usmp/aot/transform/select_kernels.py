@@ -1,4 +1,4 @@
-"""SelectKernels: operators become kernels that are written for a core."""
+"""SelectKernels: operators are replaced by kernels for a core."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ from usmp.tir.nodes import nodes_of
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.SelectKernels")
 class SelectKernels(ModulePass):
-    """Compute operators in tiles and by tensor intrinsics, with constants laid out for them.
+    """Replace operators by kernels with tiles and tensor intrinsics, and lay out their constants.
 
-    What is computed stays the same, bit by bit. An operator that no kernel is for, or whose weights
-    are no constants, stays as it is. Of several schedules a kernel has the one that takes the
-    least memory; the others are in its attribute `faster_schedules` (see `ChooseSchedules`).
+    Results stay bit-identical. Operators without a kernel, or with weights that are no constants,
+    stay as they are. A kernel has the schedule that takes the least memory; others are in its
+    attribute `faster_schedules` (see `ChooseSchedules`).
 
     Parameters
     ----------
     core
-        that the code is for.
+        the core to generate code for.
 
     Raises
     ------
     FaultError
-        with `tir.usmp.verify_kernels`: a kernel gives other bytes than the operator that it
-        replaces, on random and extreme inputs; see `usmp.aot.kernel_checks.verify_kernels`.
+        with `tir.usmp.verify_kernels`: on random or extreme inputs, a kernel computes other bytes
+        than its operator; see `usmp.aot.kernel_checks.verify_kernels`.
     ValueError
-        with that option: this host has no C compiler.
+        with `tir.usmp.verify_kernels`: this host has no C compiler.
 
     """
 
@@ -61,7 +61,7 @@ class SelectKernels(ModulePass):
         self.core = core
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Replace the calls in all Relax functions."""
+        """Replace calls in all Relax functions."""
         selected = _selected(mod, self.core)
         if not selected:
             return mod
@@ -101,7 +101,7 @@ def _calls_of_operators(mod: IRModule) -> list[Call]:
 
 @dataclass(frozen=True, eq=False)
 class _Selected:
-    """A kernel for a call of an operator."""
+    """A call of an operator, and the kernel that replaces it."""
 
     call: Call
     operator: OperatorCall
@@ -109,8 +109,8 @@ class _Selected:
 
 
 def _selected(mod: IRModule, core: Core) -> list[_Selected]:
-    """The kernels of a module."""
-    found = []
+    """Select kernels for the calls of a module."""
+    selected = []
     for call in _calls_of_operators(mod):
         is_plain = call.op.name == "relax.call_tir" and len(call.args) == 2
         func = mod[call.args[0]]
@@ -124,12 +124,12 @@ def _selected(mod: IRModule, core: Core) -> list[_Selected]:
         operator = OperatorCall(func, constants)
         kernel = select_kernel(operator, core)
         if kernel is not None:
-            found.append(_Selected(call, operator, kernel))
-    return found
+            selected.append(_Selected(call, operator, kernel))
+    return selected
 
 
 def _bodies(selected: list[_Selected], core: Core) -> list[KernelBody]:
-    """All bodies of kernels, with the operators of the model that they compute."""
+    """Return all bodies of kernels, with the operators that they replace."""
     bodies = []
     for one in selected:
         operators = [operator.as_json() for operator in operators_in(one.call.span)]

@@ -1,4 +1,4 @@
-"""TakeDevices: operators that call functions of accelerators take the handles of their devices."""
+"""TakeDevices: operators that call functions of accelerators take device handles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from usmp.passes import ModulePass
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.TakeDevices")
 class TakeDevices(ModulePass):
-    """Give each PrimFunc that calls a function of the user the handle of its accelerator.
+    """Add a device handle to each PrimFunc that calls a function of the user.
 
     It becomes the last parameter, and the last argument of the call. A module without such
     functions is returned as it is.
