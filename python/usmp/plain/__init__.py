@@ -1,5 +1,4 @@
-"""What archives and plans say, as plain data: nothing here loads TVM.
+"""Plain data of archives and plans, which does not load TVM.
 
-Classes of `usmp.objects` that modules of TVM have as attributes add themselves to the fields of
-those here.
+Classes of `usmp.objects` that are attributes of TVM modules extend the classes here.
 """

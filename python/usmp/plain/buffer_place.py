@@ -1,4 +1,4 @@
-"""Where a plan puts a buffer."""
+"""The place of a buffer in a plan."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class BufferInfoKind(IntEnum):
-    """Where a buffer comes from; the numbers are TVM's, state is ours."""
+    """The origin of a buffer; the numbers are TVM's, except for STATE."""
 
     INTERMEDIATE = 0
     INPUT = 1
@@ -17,7 +17,7 @@ class BufferInfoKind(IntEnum):
 
 @dataclass(frozen=True)
 class BufferPlace:
-    """A buffer, and its bytes.
+    """A buffer and its place in a pool.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ class BufferPlace:
     pool_name
         the pool that holds it.
     byte_offset, size_bytes
-        its bytes in the pool.
+        offset in the pool, and size, in bytes.
     alignment
-        bytes of which the offset had to be a multiple.
+        required alignment of the offset, in bytes.
     """
 
     name: str

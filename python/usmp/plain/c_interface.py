@@ -1,19 +1,20 @@
-"""What the emitted C and those who call it must agree on."""
+"""Names and numbers that the emitted C shares with its callers."""
 
 from __future__ import annotations
 
 NO_MEMORY = -3
-"""What a run returns if an allocation cannot be made."""
+"""The status of a run whose allocation fails."""
 
 ANY_ADDRESS_MACRO = "TVMGEN_ANY_POOL_ADDRESS"
-"""The macro with which a program may have pools elsewhere, as on a host; they are aligned alike."""
+"""The macro that allows pools at other addresses, as on a host; alignments still hold."""
 
 
 def callback_member(what: str, c_name: str) -> str:
-    """The member of the struct of "inputs" or "outputs" that is called for each row of a tensor."""
+    """Return the member of the struct of "inputs" or "outputs" that is called for each row of a
+    tensor."""
     return f"{'read' if what == 'inputs' else 'write'}_{c_name}"
 
 
 def context_member(c_name: str) -> str:
-    """The member whose value that one is called with."""
+    """Return the member that is passed to the callback of a tensor."""
     return f"{c_name}_context"

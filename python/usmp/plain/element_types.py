@@ -1,4 +1,4 @@
-"""How many bytes do elements and tensors take?"""
+"""Sizes of elements and tensors in bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from usmp.support.plain_text import shown
 _TYPE = re.compile(
     r"(?:u?int|b?float)(\d+)(?:_e\dm\d(?:b11)?(?:fn)?(?:uz?)?)?(?:x(\d{1,4}))?", re.ASCII
 )
-"""Names of types with their bits and lanes; those of small floats say the bits of exponent and
+"""Names of types with bits and lanes; names of small floats contain bits of exponent and
 mantissa."""
 
 _MOST_BITS = 64
@@ -23,7 +23,7 @@ def element_bytes(dtype: str) -> int:
     Parameters
     ----------
     dtype
-        its type as TVM and numpy write it, for instance "int8" or "bfloat16".
+        type as TVM and numpy write it, for instance "int8" or "bfloat16".
 
     Raises
     ------

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from usmp.support.plain_text import shortened, shown
 
 _LONGEST_LIST = 1000
-"""Characters of the names that an error lists."""
+"""Most characters of a list of names in an error."""
 
 ONLY_ENTRY = "main"
-"""The entry of a module that lists none; no C symbol has its name."""
+"""The entry of a module that lists none; C symbols do not contain its name."""
 
 
 def check_only_entry(module_name: str, entries: Sequence[str]) -> None:
-    """Check that there is one entry, where one is meant that is not named.
+    """Check that there is one entry, because the caller named none.
 
     Raises
     ------
     ValueError
-        there are several.
+        there are several entries.
     """
     if len(entries) != 1:
         names = ", ".join(f'"{shown(name)}"' for name in entries)
@@ -30,12 +30,12 @@ def check_only_entry(module_name: str, entries: Sequence[str]) -> None:
 
 
 def chosen_entry(module_name: str, entries: Sequence[str], name: str | None = None) -> str:
-    """The entry of this name, or the only one.
+    """Return the entry of this name, or the only one.
 
     Raises
     ------
     ValueError
-        there is no entry of this name, or several and no name.
+        there is no entry of this name; or no name is given, and there are several entries.
     """
     if name is None:
         check_only_entry(module_name, entries)
@@ -49,17 +49,16 @@ def chosen_entry(module_name: str, entries: Sequence[str], name: str | None = No
 
 
 def c_prefix_of_entry(prefix: str, entry: str, entries: Sequence[str]) -> str:
-    """What the C symbols of an entry begin with.
+    """Return the prefix of an entry's C symbols.
 
     Parameters
     ----------
     prefix
-        what those of the module begin with.
+        prefix of the module's C symbols.
     entry
         one of `entries`.
     entries
-        the names of all entries of the module; those of one that is called "main" have no name
-        of an entry in them.
+        names of all entries of the module; the name of a single entry "main" is not in the prefix.
     """
     has_only_main = len(entries) == 1 and entries[0] == ONLY_ENTRY
     return prefix if has_only_main else f"{prefix}_{entry}"

@@ -1,11 +1,11 @@
-"""A size that only the run knows, as an application in C meets it."""
+"""A symbolic size in the C interface of an entry."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 LARGEST_SIZE = 2**31 - 1
-"""Runs are given sizes as `int32_t`."""
+"""The largest `int32_t`, the type of sizes in C."""
 
 
 @dataclass(frozen=True)
@@ -15,11 +15,11 @@ class EntrySize:
     Parameters
     ----------
     name
-        of the symbolic variable, as in the model.
+        name of the symbolic variable in the model.
     c_name
-        the member of the C struct of inputs; in capitals a part of macros.
+        member of the C struct of inputs; in capitals, a part of macros.
     lower_bound, upper_bound
-        the least and the greatest value; None if there is no greatest one.
+        the smallest and the largest value; None if unbounded.
     """
 
     name: str
@@ -29,5 +29,5 @@ class EntrySize:
 
     @property
     def noted_value(self) -> int:
-        """At which shapes are noted: the upper bound, or the lower one if there is none."""
+        """The value in noted shapes: the upper bound, or the lower one if unbounded."""
         return self.lower_bound if self.upper_bound is None else self.upper_bound

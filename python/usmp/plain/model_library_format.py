@@ -1,19 +1,19 @@
-"""What writers and readers of Model Library Format archives must agree on."""
+"""Names and numbers that writers and readers of Model Library Format archives share."""
 
 from __future__ import annotations
 
 CPU_DEVICE = 1
-"""DLPack's number of the device that runs the code, unless an accelerator does."""
+"""DLPack's number of the CPU, which runs the code unless an accelerator does."""
 
 FORMAT_VERSION = 7
-"""TVM 0.18's."""
+"""The version of TVM 0.18."""
 
 METADATA_FILE = "metadata.json"
 
 LARGEST_ARCHIVE_BYTES = 2**32
 
 ARENA_PATHS = ("codegen/host/include/usmp_arena.h", "codegen/host/src/usmp_arena.c")
-"""Where the allocator of models is that allocate while they run; all of an archive share it."""
+"""Files of the allocator that all models of an archive share, if they allocate at run time."""
 
 
 def reference_file(module_part: str) -> str:
@@ -22,14 +22,14 @@ def reference_file(module_part: str) -> str:
     Parameters
     ----------
     module_part
-        the name of the module as a part of a C identifier.
+        name of the module as a part of a C identifier.
     """
     return f"reference/{module_part}.tar.bz2"
 
 
 def largest_reference(compressed_bytes: int) -> int:
-    """Return how many bytes a reference build of `compressed_bytes` may have when decompressed.
+    """Return the maximum bytes of a reference build, decompressed from `compressed_bytes`.
 
-    C with random weights has about 6 bytes for each compressed one.
+    C with random weights compresses about 6 to 1.
     """
     return min(2**26 + 32 * compressed_bytes, LARGEST_ARCHIVE_BYTES)

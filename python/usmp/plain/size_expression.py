@@ -1,7 +1,7 @@
-"""Extents that depend on symbolic sizes, as archives have them.
+"""Extents that depend on symbolic sizes, in the notation of archives.
 
 An expression is a number, the name of a size, or `[operator, left, right]` with the operators of
-`OPERATORS`: JSON that everyone can compute without running anything.
+`OPERATORS`: JSON that readers evaluate without running code.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 SizeExpression: TypeAlias = "int | str | list[Any]"
 Bounds: TypeAlias = Mapping[str, tuple[int, int]]
-"""The least and the greatest value of each size."""
+"""Name of a size -> its smallest and largest value."""
 
 OPERATORS: Mapping[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,
@@ -23,26 +23,26 @@ OPERATORS: Mapping[str, Callable[[int, int], int]] = {
     "min": min,
     "max": max,
 }
-"""They round down, as in Python; what they divide by is a positive number."""
+"""Operators of expressions. Division rounds down, as in Python; divisors are positive numbers."""
 
 DIVISIONS = ("//", "%")
 _INVERTED = ("+", "-", "*")
 _PLAIN = {"min": "min({0}, {1})", "max": "max({0}, {1})"}
 _ATOM, _MULTIPLY, _ADD = range(3)
 DEEPEST, LONGEST = 32, 255
-"""Operators inside of each other, and parts in all: more than shapes of models have."""
+"""Most nested operators, and most parts of an expression: more than shapes of models have."""
 _LARGEST = 2**31 - 1
 
 
 def is_size_expression(value: Any, sizes: Collection[str]) -> bool:
-    """Whether a value of JSON is an expression of these sizes.
+    """Return whether a JSON value is an expression of these sizes.
 
     Parameters
     ----------
     value
-        as `metadata.json` has it; may be anything.
+        any value in `metadata.json`.
     sizes
-        the names that it may have.
+        names of the allowed sizes.
     """
     pending, parts = [(value, 0)], 0
     while pending:
@@ -66,31 +66,31 @@ def _is_number(value: Any) -> bool:
 
 
 def is_divisor(value: Any) -> bool:
-    """Whether expressions may divide by a value."""
+    """Return whether expressions may divide by a value."""
     return _is_number(value) and value > 0
 
 
 def parts_of(expression: SizeExpression) -> list[SizeExpression]:
-    """The expression, and all that it is made of."""
+    """Return an expression and all its subexpressions."""
     if not isinstance(expression, list):
         return [expression]
     return [expression, *(part for side in expression[1:] for part in parts_of(side))]
 
 
 def sizes_in(expression: SizeExpression) -> list[str]:
-    """The names of the sizes that it depends on, each once."""
+    """Return the distinct names of sizes in an expression."""
     return list(dict.fromkeys(part for part in parts_of(expression) if isinstance(part, str)))
 
 
 def extent_at(expression: SizeExpression, sizes: Mapping[str, int]) -> int:
-    """Its value.
+    """Return the value of an expression.
 
     Parameters
     ----------
     expression
-        a valid one.
+        a valid expression.
     sizes
-        a value for each size in it.
+        name of a size -> its value.
     """
     if isinstance(expression, int):
         return expression
@@ -101,12 +101,12 @@ def extent_at(expression: SizeExpression, sizes: Mapping[str, int]) -> int:
 
 
 def shape_at(shape: Sequence[SizeExpression], sizes: Mapping[str, int]) -> list[int]:
-    """The extents of a tensor at some sizes."""
+    """Return the extents of a tensor for some sizes."""
     return [extent_at(extent, sizes) for extent in shape]
 
 
 def extent_range(expression: SizeExpression, bounds: Bounds) -> tuple[int, int]:
-    """Values that it never goes below and above; some in between may be impossible."""
+    """Return lower and upper bound of an expression."""
     if isinstance(expression, int):
         return expression, expression
     if isinstance(expression, str):
@@ -124,21 +124,21 @@ def extent_range(expression: SizeExpression, bounds: Bounds) -> tuple[int, int]:
 def solved(
     expression: SizeExpression, value: int, known: Mapping[str, int]
 ) -> tuple[str, int] | None:
-    """A size that follows from the value of an expression, and its value.
+    """Return the size that follows from the value of an expression, and its value.
 
     Parameters
     ----------
     expression
-        a valid one.
+        a valid expression.
     value
-        what it is.
+        value of the expression.
     known
-        sizes that are known.
+        name of a known size -> its value.
 
     Returns
     -------
     tuple[str, int] | None
-        None if all are known, several are not, or different values would do, or none.
+        None if there is not exactly one unknown size, or no unique solution.
     """
     if isinstance(expression, int):
         return None
@@ -164,17 +164,16 @@ def expression_text(
     names: Mapping[str, str] | None = None,
     notation: Mapping[str, str] | None = None,
 ) -> str:
-    """The expression as a person reads it, or a compiler.
+    """Return an expression in infix notation, for users or for a compiler.
 
     Parameters
     ----------
     expression
-        a valid one.
+        a valid expression.
     names
-        what stands for each size; its name by default.
+        name of a size -> its text; by default the name.
     notation
-        how operators are written that are not written as here: a sign, or a text with the places
-        {0} and {1}.
+        operator -> another sign for it, or a format with {0} and {1}.
     """
     return _printed(expression, names, {**_PLAIN, **(notation or {})})[0]
 
@@ -182,7 +181,7 @@ def expression_text(
 def _printed(
     expression: SizeExpression, names: Mapping[str, str] | None, notation: Mapping[str, str]
 ) -> tuple[str, int]:
-    """The text, and how tightly its outermost operator binds."""
+    """Return the text, and the precedence of its outermost operator."""
     if isinstance(expression, int):
         return (str(expression) if expression >= 0 else f"({expression})"), _ATOM
     if isinstance(expression, str):
@@ -202,11 +201,11 @@ def _inside(printed: tuple[str, int], loosest: int) -> str:
 
 
 def computed_text(values: Sequence[tuple[str, SizeExpression]], result: SizeExpression) -> str:
-    """An expression of sizes and of named values as a person reads it, and what these are."""
+    """Return the text of an expression of sizes and named values, with the definitions of these."""
     where = ", ".join(f"{name} = {expression_text(value)}" for name, value in values)
     return f"{expression_text(result)}{f', where {where}' if where else ''}"
 
 
 def shape_text(shape: Sequence[SizeExpression]) -> str:
-    """The extents of a tensor as a person reads them, in brackets."""
+    """Return the text of a shape, in brackets."""
     return f"[{', '.join(map(expression_text, shape))}]"

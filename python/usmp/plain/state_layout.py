@@ -1,5 +1,4 @@
-"""Where the states of a model are, as data that outlives the program: a new version of it that has
-them in the same places finds what the old one left there."""
+"""Addresses of a model's states, kept in a file so that new versions of a program find them."""
 
 from __future__ import annotations
 
@@ -28,22 +27,22 @@ class StateLayout:
     Parameters
     ----------
     module_name
-        the module's name, the prefix of its C symbols.
+        name of the module, and prefix of its C symbols.
     states
-        each with its place; in the order of pools, and of bytes in each.
+        places of states, sorted by pool and offset.
 
     Raises
     ------
     ValueError
-        a name that is missing or comes twice, a size that is not that of the elements, or
-        places that overlap, begin below 0, are not aligned, or end beyond 63 bits.
+        a name is empty or repeated, a size does not match shape and type, or a place overlaps
+        another, begins below 0, is not aligned, or ends beyond 63 bits.
     """
 
     module_name: str
     states: tuple[StatePlace, ...]
 
     def __post_init__(self) -> None:
-        # Attributes of modules are equal to no others, even if they have the same fields.
+        # Plain places, because TVM objects with equal fields do not compare equal.
         plain = map(plain_place, self.states)
         ordered = sorted(plain, key=lambda s: (s.pool_name, s.byte_offset, s.name))
         object.__setattr__(self, "states", tuple(ordered))
@@ -53,27 +52,27 @@ class StateLayout:
 
     @property
     def hash(self) -> int:
-        """64 bits that are equal if what one program leaves in the states is what another one
-        finds: names, types, shapes, places and initial values."""
+        """A 64-bit hash of names, types, shapes, places and initial values. Programs with equal
+        hashes can take over states from each other."""
         text = json.dumps(hashed_content(self.module_name, self.states), separators=(",", ":"))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:_HASH_BYTES], "big")
 
     @property
     def hash_text(self) -> str:
-        """The hash as C and JSON have it."""
+        """The hash as a hexadecimal text."""
         return f"0x{self.hash:0{2 * _HASH_BYTES}x}"
 
     def document(self) -> dict[str, Any]:
-        """What `to_json` writes, and `metadata.json` has."""
+        """Return the layout as JSON values, for `to_json` and `metadata.json`."""
         return layout_document(self.module_name, self.states, self.hash_text)
 
     def to_json(self) -> str:
-        """The layout as a file has it."""
+        """Return the layout as JSON text."""
         return json.dumps(self.document(), indent=2) + "\n"
 
     @classmethod
     def from_json(cls, content: str | bytes) -> StateLayout:
-        """The layout that `to_json` wrote.
+        """Return the layout of a text that `to_json` wrote.
 
         Raises
         ------
@@ -91,12 +90,12 @@ class StateLayout:
 
     @classmethod
     def read(cls, path: str | Path) -> StateLayout:
-        """The layout in a file.
+        """Return the layout in a file.
 
         Raises
         ------
         ValueError
-            the file is no state layout, or a damaged one.
+            the file is no state layout, or is damaged.
         OSError
             the file cannot be read.
         """
@@ -109,12 +108,12 @@ class StateLayout:
 
 
 def check_module_name(layout: StateLayout, module_name: str) -> None:
-    """Check that a layout is that of a module of this name.
+    """Check that a layout belongs to a module of this name.
 
     Raises
     ------
     ValueError
-        it is another one's.
+        it belongs to another module.
     """
     if layout.module_name != module_name:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""State layouts as JSON, which may be damaged or made to do harm."""
+"""State layouts as JSON, which may be damaged or malicious."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ FORMAT_VERSION = 1
 LARGEST_BYTES = 2**24
 _MOST_EXTENTS = 64
 _LARGEST = 2**40
-"""Of offsets, sizes and extents: no memory that holds state is larger."""
+"""Limit of offsets, sizes and extents: no memory for state is larger."""
 _STATE_KEYS = {"name", "dtype", "shape", "offset", "size", "alignment", "initial_value"}
 _KEYS = {"version", "module", "hash", "pools"}
 
 
 def hashed_content(module_name: str, states: Sequence[StatePlace]) -> list[Any]:
-    """What must be equal for the bytes of the states to mean the same."""
+    """Return the content that must be equal for programs to exchange states."""
     return [FORMAT_VERSION, module_name, *map(_hashed, states)]
 
 
 def layout_document(
     module_name: str, states: Sequence[StatePlace], hash_text: str
 ) -> dict[str, Any]:
-    """What a file has."""
+    """Return the JSON object of a layout."""
     pools: dict[str, list[dict[str, Any]]] = {}
     for state in states:
         pools.setdefault(state.pool_name, []).append(_described(state))
@@ -35,7 +35,7 @@ def layout_document(
 
 def _hashed(state: StatePlace) -> list[Any]:
     described = _described(state)
-    # Another alignment asks for another address, but the bytes mean the same.
+    # The alignment does not change the meaning of the bytes.
     del described["alignment"]
     return [state.pool_name, *described.values()]
 
@@ -53,7 +53,7 @@ def _described(state: StatePlace) -> dict[str, Any]:
 
 
 def parse_document(content: str | bytes) -> tuple[str, list[StatePlace], str]:
-    """The name of the module, the states and the hash that a file has.
+    """Return the name of the module, the states and the hash in a file.
 
     Raises
     ------
@@ -85,49 +85,49 @@ def _bytes(content: str | bytes) -> bytes:
         raise ValueError("it is not JSON") from error
 
 
-def _check_keys(entry: Any, keys: set[str], what: str) -> None:
+def _check_keys(entry: Any, keys: set[str], item: str) -> None:
     if not isinstance(entry, dict):
-        raise ValueError(f"{what} is no JSON object")
+        raise ValueError(f"{item} is no JSON object")
     for key in sorted(keys - entry.keys()):
-        raise ValueError(f'{what} has no "{key}"')
+        raise ValueError(f'{item} has no "{key}"')
     for key in sorted(entry.keys() - keys):
-        raise ValueError(f'{what} has "{shown(key)}", which is unknown')
+        raise ValueError(f'{item} has "{shown(key)}", which is unknown')
 
 
 def _states(pool: str, listed: Any) -> list[StatePlace]:
-    what = f'pool "{shown(pool)}"'
+    item = f'pool "{shown(pool)}"'
     if not isinstance(listed, list) or not listed or not _is_text(pool):
-        raise ValueError(f"{what} has no list of states")
-    return [_state(pool, entry, f"state {number} of {what}") for number, entry in enumerate(listed)]
+        raise ValueError(f"{item} has no list of states")
+    return [_state(pool, entry, f"state {number} of {item}") for number, entry in enumerate(listed)]
 
 
-def _state(pool: str, entry: Any, what: str) -> StatePlace:
-    _check_keys(entry, _STATE_KEYS, what)
+def _state(pool: str, entry: Any, item: str) -> StatePlace:
+    _check_keys(entry, _STATE_KEYS, item)
     return StatePlace(
-        name=_text(entry, "name", what),
-        shape=_value(entry, "shape", what, _is_shape),
-        dtype=_text(entry, "dtype", what),
+        name=_text(entry, "name", item),
+        shape=_value(entry, "shape", item, _is_shape),
+        dtype=_text(entry, "dtype", item),
         pool_name=pool,
-        byte_offset=_value(entry, "offset", what, _is_number),
-        size_bytes=_value(entry, "size", what, _is_number),
-        alignment=_value(entry, "alignment", what, _is_number),
-        initial_value=_text(entry, "initial_value", what),
+        byte_offset=_value(entry, "offset", item, _is_number),
+        size_bytes=_value(entry, "size", item, _is_number),
+        alignment=_value(entry, "alignment", item, _is_number),
+        initial_value=_text(entry, "initial_value", item),
     )
 
 
-def _text(entry: dict[str, Any], key: str, what: str) -> str:
-    text: str = _value(entry, key, what, _is_text)
+def _text(entry: dict[str, Any], key: str, item: str) -> str:
+    text: str = _value(entry, key, item, _is_text)
     return text
 
 
-def _value(entry: dict[str, Any], key: str, what: str, is_valid: Callable[[Any], bool]) -> Any:
+def _value(entry: dict[str, Any], key: str, item: str, is_valid: Callable[[Any], bool]) -> Any:
     if not is_valid(entry[key]):
-        raise ValueError(f'{what} has no valid "{key}"')
+        raise ValueError(f'{item} has no valid "{key}"')
     return entry[key]
 
 
 def _is_text(value: Any) -> bool:
-    """Whether it is text that UTF-8 can have."""
+    """Return whether a value is text without surrogates, which UTF-8 cannot encode."""
     return isinstance(value, str) and not any("\ud800" <= c <= "\udfff" for c in value)
 
 

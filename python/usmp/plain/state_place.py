@@ -1,4 +1,4 @@
-"""Where a plan puts what a model keeps between runs."""
+"""The place of a state in a plan."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from usmp.support.plain_text import shown
 
 @dataclass(frozen=True)
 class StatePlace:
-    """A state, and its bytes.
+    """A state and its place in a pool.
 
     Parameters
     ----------
     name
-        its name.
+        name of the state.
     shape
         extents, outermost first.
     dtype
@@ -24,12 +24,12 @@ class StatePlace:
     pool_name
         the pool that holds it.
     byte_offset, size_bytes
-        its bytes in the pool.
+        offset in the pool, and size, in bytes.
     alignment
-        bytes of which the offset had to be a multiple.
+        required alignment of the offset, in bytes.
     initial_value
-        a digest of its value before the first run, or of the states whose first run it marks; empty
-        if it is not known.
+        a digest of its value before the first run; for the flag of a first run, of the names of the
+        states that it marks; empty if unknown.
     """
 
     name: str
@@ -42,12 +42,12 @@ class StatePlace:
     initial_value: str = ""
 
     def __hash__(self) -> int:
-        """Equal places have equal hashes; a list of extents has none."""
+        """Hash the place without its shape, because lists are not hashable."""
         return hash((self.name, self.pool_name, self.byte_offset, self.size_bytes))
 
 
 def plain_place(state: StatePlace) -> StatePlace:
-    """Return a place that is equal to others with the same fields, whatever class has them."""
+    """Return a plain copy of a place, which compares by its fields."""
     return StatePlace(
         name=str(state.name),
         shape=[int(extent) for extent in state.shape],
@@ -61,33 +61,33 @@ def plain_place(state: StatePlace) -> StatePlace:
 
 
 def described_state(dtype: str, shape: Iterable[int]) -> str:
-    """Element type and shape, as errors show them."""
+    """Return element type and shape, for errors."""
     return f"{shown(dtype)}[{', '.join(map(str, shape))}]"
 
 
 def check_places(states: Iterable[StatePlace]) -> None:
-    """Check that places are such as a plan can have.
+    """Check that places are valid in a plan.
 
     Parameters
     ----------
     states
-        in the order of pools, and of bytes in each.
+        places, sorted by pool and offset.
 
     Raises
     ------
     ValueError
-        a name that is missing or comes twice, a size that is not that of the elements, or
-        places that overlap, begin below 0, are not aligned, or end beyond 63 bits.
+        a name is empty or repeated, a size does not match shape and type, or a place overlaps
+        another, begins below 0, is not aligned, or ends beyond 63 bits.
     """
-    seen: set[str] = set()
+    names: set[str] = set()
     listed = list(states)
     for state in listed:
         name = shown(state.name)
         if not state.name or not state.pool_name:
             raise ValueError("a state or a pool has no name")
-        if state.name in seen:
+        if state.name in names:
             raise ValueError(f'state "{name}" comes twice')
-        seen.add(state.name)
+        names.add(state.name)
         _check_place(state, f'state "{name}"')
     _check_overlaps(listed)
 
@@ -108,7 +108,7 @@ def _check_place(state: StatePlace, what: str) -> None:
 
 
 def _check_overlaps(states: Iterable[StatePlace]) -> None:
-    """Check that no two share a byte; they come in the order of their places."""
+    """Check that no two of the sorted places share a byte."""
     before: StatePlace | None = None
     for state in states:
         if not state.size_bytes:

@@ -1,4 +1,4 @@
-"""A tensor that an application gives or takes."""
+"""An input or output of a model."""
 
 from __future__ import annotations
 
@@ -9,22 +9,20 @@ from usmp.plain.element_types import tensor_bytes
 
 @dataclass(frozen=True)
 class Tensor:
-    """What a user must know of a model's input or output to pass it.
+    """Name, shape and type of a model's input or output.
 
     Parameters
     ----------
     name
-        the tensor's name in the model, unchanged.
+        name of the tensor in the model, unchanged.
     shape
-        extents, outermost first; where they depend on symbolic sizes, those at the upper bounds. A
-        size without an upper bound counts with its lower one: such a shape says how many axes there
-        are, and not how many bytes.
+        extents, outermost first, at the upper bounds of symbolic sizes. An unbounded size counts
+        with its lower bound; only the number of axes of such a shape is meaningful.
     dtype
         element type as numpy writes it, for instance "int8".
     scale, zero_point
-        of integers that stand for real numbers,
-        real = scale * (integer - zero_point); both None for other tensors. A scale is a value of
-        float32.
+        quantization: real = scale * (integer - zero_point); both None for other tensors. A scale is
+        a float32 value.
     """
 
     name: str
@@ -35,16 +33,16 @@ class Tensor:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes that the tensor takes."""
+        """Size of the tensor in bytes."""
         return tensor_bytes(self.shape, self.dtype)
 
     @property
     def rows(self) -> int:
-        """The extent of the outermost axis that is longer than 1: rows of an image, or frames of a
-        window of time. What is given row by row has so many; 1 if no axis is longer."""
+        """Number of rows: the extent of the outermost axis that is longer than 1, as rows of an
+        image or frames of a window of time; 1 if there is none."""
         return next((int(extent) for extent in self.shape if int(extent) > 1), 1)
 
     @property
     def row_size_bytes(self) -> int:
-        """Bytes of each of the rows, which lie one after the other."""
+        """Size of a row in bytes; rows are contiguous."""
         return self.size_bytes // self.rows
