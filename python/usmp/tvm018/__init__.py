@@ -1,7 +1,7 @@
-"""The names of TVM 0.18 that are accepted, mapped to others or refused, and why.
+"""Tables of TVM 0.18's names that are accepted, mapped to others or refused, with reasons.
 
-Data that the command line, the Python functions and the documents read. Names that mean what they
-meant in TVM 0.18 stand in no table.
+The command line, the Python functions and the documents read them. Names with an unchanged meaning
+are in no table.
 """
 
 from usmp.tvm018 import compile_flags
@@ -31,7 +31,7 @@ from usmp.tvm018.targets import (
 from usmp.tvm018.tvmc_python import TVMC_COMPILE, TVMC_LOAD, TVMC_NAMES, TVMC_RUN
 
 COMPILE_FLAGS: tuple[OldName, ...] = (*compile_flags.COMPILE_FLAGS, *TARGET_FLAGS)
-"""Flags of `tvmc compile` that the command line is rewritten by."""
+"""Flags of `tvmc compile` that the command line replaces or refuses."""
 
 SECTIONS: dict[str, tuple[OldName, ...]] = {
     "tvmc": MAIN_FLAGS,

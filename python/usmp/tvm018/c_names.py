@@ -1,4 +1,4 @@
-"""Names of TVM 0.18's headers, archives and C runtime that applications use."""
+"""Names of TVM 0.18's headers, archives and C runtime in applications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands of TVM 0.18 that are no more, with their options, and the boards that they knew."""
+"""Removed commands of TVM 0.18, with their options and boards."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _CORES = {
     ),
     "cortex-m33": ("b_u585i_iot02a", "mps2_an521", "nrf5340dk_nrf5340_cpuapp"),
 }
-"""Boards of TVM 0.18's Zephyr and Arduino projects, by what -mcpu calls their core."""
+"""Name of a core for -mcpu -> boards of TVM 0.18's Zephyr and Arduino projects."""
 
 _EMULATED = {"mps3_an547": "mps3-an547", "qemu_riscv32": "riscv32-virt"}
-"""Those that are boards here, with the name that --board has for them."""
+"""Board of TVM 0.18 -> its name for --board."""
 
 _PORTABLE = ("feathers2", "qemu_cortex_r5", "qemu_riscv64", "qemu_x86")
-"""Those whose core has no kernels of its own."""
+"""Boards whose core has no kernels."""
 
 _PREBUILT = "prj.conf of the application is yours"
 _YOURS = "the application is yours, and has it in its own CMakeLists.txt"
@@ -63,7 +63,7 @@ _PROJECT_OPTIONS = {
     "use_fvp": "--board mps3-an547 is a Corstone-300 in QEMU",
     "fpu": f"{_PREBUILT}: CONFIG_FPU=y",
 }
-"""Options of TVM 0.18's Zephyr and Arduino projects but for the board."""
+"""Options of TVM 0.18's Zephyr and Arduino projects, except the board."""
 
 MICRO: tuple[OldName, ...] = (
     *(refused(name, reason) for name, reason in _COMMANDS.items()),
@@ -100,10 +100,10 @@ MICRO: tuple[OldName, ...] = (
     ),
     *(refused(f"{PROJECT_OPTION} {name}", reason) for name, reason in _PROJECT_OPTIONS.items()),
 )
-"""Of `tvmc micro`, whose commands are errors that say what to write instead."""
+"""Rows of `tvmc micro`, whose commands raise errors with advice."""
 
 TUNE: tuple[OldName, ...] = (refused("tvmc tune", reasons.TUNING),)
-"""Of `tvmc tune`, whatever follows."""
+"""The row of `tvmc tune` with any arguments."""
 
 MODULES: tuple[OldName, ...] = (
     refused(
@@ -112,4 +112,4 @@ MODULES: tuple[OldName, ...] = (
         "python -m usmp, or tvmc",
     ),
 )
-"""Modules that are run as commands."""
+"""Modules that users run as commands."""

@@ -1,4 +1,4 @@
-"""Flags of `tvmc compile` in TVM 0.18 that the command no longer has, or with other values."""
+"""Flags of `tvmc compile` in TVM 0.18 that are removed, or take other values now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of a PassContext with the names of TVM 0.18 replaced by those of today."""
+"""Current names for TVM 0.18's options of a PassContext."""
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ _NAMES = {row.name for row in PASS_CONFIGS}
 def current_options(
     options: Mapping[str, object],
 ) -> tuple[dict[str, object], list[WrittenName]]:
-    """Replace names of TVM 0.18 in the options of a PassContext.
+    """Replace TVM 0.18's names in the options of a PassContext.
 
     Parameters
     ----------
     options
-        by name, with values as a PassContext or a command line has them.
+        name -> value, as in a PassContext or on a command line.
 
     Returns
     -------
     tuple
-        the options of today, and the options of TVM 0.18 among those that were given, refused ones
-        as well. `relay.ext.cmsisnn.options` stays, as the name of its core, because it is a matter
-        of the target.
+        current options, and all options of TVM 0.18 in `options`, refused ones included.
+        `relay.ext.cmsisnn.options` stays, with its core as value, because the target needs it.
     """
     current: dict[str, object] = {}
     replacements: dict[str, object] = {}
@@ -56,12 +55,12 @@ def current_options(
 
 
 def refusal(old: Iterable[WrittenName]) -> str:
-    """Return the sentences about the options that are refused, one a line; "" if there is none."""
+    """Return the messages on refused options, one a line, or "" if there are none."""
     return ".\n".join(one.row.sentence(one.value) for one in old if one.row.verdict == REFUSED)
 
 
 def setting_text(value: object) -> str:
-    """Return the value of an option as a command line has it."""
+    """Return the value of an option as text for a command line."""
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, Mapping):
@@ -70,18 +69,18 @@ def setting_text(value: object) -> str:
 
 
 def cmsis_nn_core(value: object) -> str:
-    """Return the core that the options of CMSIS-NN name, with its attributes, as
-    "cortex-m55+nomve"; "" if they name none.
+    """Return the core in the options of CMSIS-NN, with its attributes, as "cortex-m55+nomve", or ""
+    if there is none.
 
     Parameters
     ----------
     value
-        a mapping, its text in JSON, or the name of the core.
+        a mapping, its JSON text, or the name of the core.
 
     Raises
     ------
     ValueError
-        a text that begins as JSON and is none.
+        the text begins like JSON, but is not JSON.
     """
     if _is_core(value):
         return str(value)
@@ -92,9 +91,9 @@ def cmsis_nn_core(value: object) -> str:
             raise ValueError(f"{CMSIS_NN_CONFIG}={value}: {error}") from error
     if not isinstance(value, Mapping) or "mcpu" not in value:
         return ""
-    given = value.get("mattr", "")
-    is_list = isinstance(given, Sequence) and not isinstance(given, str)
-    attributes = list(map(str, given)) if is_list else str(given).split(",")
+    extensions = value.get("mattr", "")
+    is_list = isinstance(extensions, Sequence) and not isinstance(extensions, str)
+    attributes = list(map(str, extensions)) if is_list else str(extensions).split(",")
     return "".join([str(value["mcpu"]), *(a for a in attributes if a.startswith("+no"))])
 
 

@@ -1,4 +1,4 @@
-"""Executors, runtimes and their options that TVM 0.18 had, and what became of them."""
+"""Executors and runtimes of TVM 0.18, and their options."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EXECUTOR: tuple[OldName, ...] = (
     LINK_PARAMS,
     *_registry("Executor"),
 )
-"""Of `Executor`; `link-params` is an option of executor aot."""
+"""Rows of `Executor`; `link-params` is an option of executor aot."""
 
 RUNTIME: tuple[OldName, ...] = (
     SYSTEM_LIB,
@@ -48,4 +48,4 @@ RUNTIME: tuple[OldName, ...] = (
     ),
     *_registry("Runtime"),
 )
-"""Of `Runtime`; `system-lib` is an option of runtime crt."""
+"""Rows of `Runtime`; `system-lib` is an option of runtime crt."""

@@ -1,6 +1,6 @@
-"""Global functions that TVM 0.18 had for its planner, as `tvm.get_global_func` finds them.
+"""Global functions of TVM 0.18's planner, for `tvm.get_global_func`.
 
-Those that are mapped are registered by the same names; `to` is what they call.
+Mapped functions are registered under their old names; `to` is the function that they call.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Names of TVM 0.18's Python packages that TVM no longer has.
+"""Names in TVM 0.18's Python packages that TVM has removed.
 
-The folders belong to TVM's wheel, so that `import` of an old name fails with Python's own error.
+Importing an old name fails with Python's own error, because the folders belong to TVM's wheel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Flags of every command of `tvmc` in TVM 0.18, which may stand before the command too."""
+"""Flags of every command of `tvmc` in TVM 0.18, also allowed before the command."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Formats of model files that TVM 0.18 read: `--model-format`, and the endings of files."""
+"""Model file formats of TVM 0.18: values of `--model-format`, and file name extensions."""
 
 from __future__ import annotations
 
 from usmp.tvm018.old_name import OldName, accepted, refused
 
 FORMAT_ENDINGS = {"tflite": ".tflite", "onnx": ".onnx", "pytorch": ".pt2"}
-"""What TVM called formats that are read, and the endings of their files."""
+"""TVM's name of a supported format -> its file name extension."""
 
 _KERAS = (
     "convert the model to TFLite, as tf.lite.TFLiteConverter.from_keras_model(model).convert() does"
@@ -27,13 +27,13 @@ _GONE_FORMATS = {
     "paddle": ((".pdmodel",), _PADDLE),
     "relay": ((".relay",), _RELAY),
 }
-"""Formats that are not read, with their endings and the way."""
+"""Removed format -> its file name extensions, and advice."""
 
 MODEL_FILES: tuple[OldName, ...] = (
     *(refused(ending, way) for endings, way in _GONE_FORMATS.values() for ending in endings),
     *(refused(ending, _TORCHSCRIPT) for ending in (".pth", ".zip")),
 )
-"""Endings of files that TVM 0.18 took."""
+"""File name extensions that TVM 0.18 accepted."""
 
 MODEL_FORMAT: tuple[OldName, ...] = (
     *(

@@ -1,4 +1,4 @@
-"""A name of TVM 0.18, and what this package does where a user writes it."""
+"""A name of TVM 0.18, and what this package does when a user writes it."""
 
 from __future__ import annotations
 
@@ -13,52 +13,50 @@ from usmp.support.compatibility import CompatibilityNote, CompatibilityWarning
 ACCEPTED, MAPPED, REFUSED = "accepted", "mapped", "refused"
 
 NO_VALUE = "no value"
-"""The arity of a flag that no argument follows."""
+"""The arity of a flag without arguments."""
 OPTIONAL_TRUTH = "optional truth"
-"""The arity of a flag that an argument follows if that is a value of a switch."""
+"""The arity of a switch whose value is optional."""
 ONE_VALUE = "one value"
-"""The arity of a flag that one argument follows."""
+"""The arity of a flag with one argument."""
 VALUES = "values"
-"""The arity of a flag that all arguments follow up to the next flag."""
+"""The arity of a flag that takes all arguments up to the next flag."""
 COMMA_LIST = "comma list"
-"""The arity of a flag that one argument follows, a list between commas whose parts have rows."""
+"""The arity of a flag with a list separated by commas, whose elements have rows."""
 
 TRUE, FALSE = ("1", "true"), ("0", "false")
 """Values of switches, in lower case."""
 
 
 def parse_truth(text: str) -> bool | None:
-    """Return what a switch is set to, or None if the text is no value of a switch."""
+    """Return the value of a switch, or None if the text is not one."""
     return text.lower() in TRUE if text.lower() in TRUE + FALSE else None
 
 
 @dataclass(frozen=True)
 class OldName:
-    """A name of TVM 0.18, and what this package does where a user writes it.
+    """A name of TVM 0.18, and what this package does when a user writes it.
 
     Parameters
     ----------
     name
-        as users of TVM 0.18 write it, such as "--opt-level" or "relay.FuseOps.max_depth"; with "*"
-        at its end, all names that begin so.
+        the name as users write it, as "--opt-level" or "relay.FuseOps.max_depth". A "*" at the end
+        matches all names with this prefix.
     reason
-        what the user reads, without a period at its end: why the name changes nothing, what takes
-        its place, or why it is refused and what to do instead. "{value}" stands for the value.
+        message to the user, without a period at its end: why the name has no effect, what replaces
+        it, or why it is refused and what to do instead. "{value}" stands for the value.
     verdict
-        ACCEPTED: the name changes nothing. MAPPED: another name takes its place. REFUSED: an
-        error.
+        ACCEPTED: the name has no effect. MAPPED: another name replaces it. REFUSED: it is an error.
     to
-        the arguments or the name that take its place, with "{value}"; empty unless MAPPED.
+        arguments or name that replace it, with "{value}"; empty unless MAPPED.
     values
-        the values that this row is for, in lower case; empty for all values that no row above has.
+        values that this row matches, in lower case; empty for all values without an earlier row.
     changes_meaning
-        whether the result differs from that of TVM 0.18, so that `--quiet` does not silence the
-        note.
+        whether the result differs from TVM 0.18's, so that `--quiet` does not silence the note.
     arity
-        how many arguments follow the name, if it is a flag.
+        arguments that follow a flag.
     beside
-        a pattern of the shell, in lower case: the row is only for command lines with an argument
-        that matches it, or without one if the pattern begins with "!"; empty for all.
+        a shell pattern, in lower case: the row only matches command lines with a matching argument,
+        or without one if the pattern begins with "!"; empty for all command lines.
     """
 
     name: str
@@ -71,15 +69,15 @@ class OldName:
     beside: str = ""
 
     def is_called(self, name: str) -> bool:
-        """Return whether the row is for a name that a user writes."""
+        """Return whether the row matches a name."""
         if self.name.endswith("*") and name.startswith(self.name[:-1]):
             return True
         return self.name == name
 
     def is_beside(self, arguments: Collection[str]) -> bool:
-        """Return whether the row is for a command line with these arguments."""
+        """Return whether the row matches a command line with these arguments."""
         pattern = self.beside.removeprefix("!")
-        # The pattern of a file is not for the value of a flag, as in "--output=model.onnx".
+        # Patterns of files must not match values of flags, as in "--output=model.onnx".
         matches = any(
             fnmatchcase(argument.lower(), pattern)
             for argument in arguments
@@ -88,14 +86,14 @@ class OldName:
         return not pattern or matches != self.beside.startswith("!")
 
     def written(self, value: str = "") -> str:
-        """Return the name and its value as a user writes them, such as "--opt-level=3"."""
+        """Return the name and its value as a user writes them, as "--opt-level=3"."""
         if not value:
             return self.name
         is_letter = len(self.name) == 2 and self.name.startswith("-")
         return f"{self.name}{' ' if is_letter else '='}{value}"
 
     def reason_of(self, value: str = "") -> str:
-        """Return the reason, with the value in the place of "{value}"."""
+        """Return the reason with "{value}" replaced."""
         return self.reason.replace("{value}", value)
 
     def sentence(self, value: str = "") -> str:
@@ -107,8 +105,8 @@ class OldName:
         return [part.replace("{value}", value) for part in self.to]
 
     def tell(self, value: str = "") -> None:
-        """Warn that a name is accepted or mapped, at the line of the user's code that led here."""
-        # Imported here, so that help starts without it.
+        """Warn that a name is accepted or mapped, at the calling line of the user's code."""
+        # Imported here, so that `--help` starts faster.
         from usmp.support.user_code import stacklevel_of_user
 
         category = CompatibilityWarning if self.changes_meaning else CompatibilityNote
@@ -130,7 +128,7 @@ def tell_all(names: Iterable[WrittenName]) -> None:
 
 
 accepted = partial(OldName, verdict=ACCEPTED)
-"""Make the row of a name that is accepted, and changes nothing."""
+"""Make the row of a name that is accepted without effect."""
 
 refused = partial(OldName, verdict=REFUSED)
 """Make the row of a name that raises an error."""
@@ -156,7 +154,7 @@ def find(
 ) -> OldName | None:
     """Find the first row for a name and its value in a command line with these arguments.
 
-    A row for all names with one prefix is returned for the name that was written.
+    A row for a prefix is returned with the full name.
     """
     for row in rows:
         has_value = not row.values or value.lower() in row.values

@@ -1,4 +1,4 @@
-"""What a PassContext of TVM 0.18 takes: options, as `--pass-config` has them, and passes."""
+"""Options (`--pass-config`), passes and levels of TVM 0.18's PassContext."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WITHOUT_USMP: dict[str, object] = {
     "tir.usmp.order_operators": False,
     "tir.usmp.streaming": False,
 }
-"""What takes the place of `tir.usmp.enable=0`."""
+"""Options that replace `tir.usmp.enable=0`."""
 
 _ETHOS_U = f"{reasons.ON_ACCELERATORS}; leave the option out to run all operators on the CPU"
 _CODEGEN_GONE = (
@@ -40,7 +40,7 @@ _RECORDED = "the operators of the model are always recorded, in the C and in met
 
 
 def _names(namespaces: tuple[str, str], *options: str) -> tuple[str, ...]:
-    """Return options that have a name in each of two namespaces."""
+    """Return the names of options in two namespaces."""
     return tuple(f"{namespace}.{option}" for namespace in namespaces for option in options)
 
 
@@ -97,7 +97,7 @@ _OF_PASSES_NOT_RUN = (
 
 
 def _off_only(name: str, reason_off: str, reason: str) -> tuple[OldName, OldName]:
-    """Return the rows of a switch that is off anyway, and cannot be turned on."""
+    """Return the rows of a switch that is always off."""
     return accepted(name, reason_off, values=FALSE), refused(name, reason)
 
 
@@ -193,14 +193,14 @@ PASS_CONFIGS: tuple[OldName, ...] = (
     *(accepted(name, _LOWERED_OTHERWISE) for name in _OF_LOWERING),
     *(accepted(name, _NO_GPU) for name in _OF_OTHER_RUNTIMES),
 )
-"""Keys that mean nothing here, mean another one or are refused; those of TVM 0.27 among them, of
-passes that a build does not run. A key that a build reads stands in no row."""
+"""Keys without effect, mapped keys and refused keys, also those of TVM 0.27 for passes that a build
+does not run. Keys that a build reads have no row."""
 
 BESIDE_ENABLE: tuple[OldName, ...] = tuple(
     accepted(name, f"not read beside {ENABLE}=0, as in TVM 0.18; leave out one of the two")
     for name in ("tir.usmp.algorithm", "tir.usmp.custom_algorithm")
 )
-"""Options that TVM 0.18 did not read where USMP was off."""
+"""Options that TVM 0.18 did not read if USMP was off."""
 
 _RELAY_PASSES = (
     "AlterOpLayout",
@@ -278,7 +278,7 @@ REQUIRED_PASS = accepted(
 )
 
 FUSION = ("usmp.FuseRecordedOperators", "usmp.FuseSlices", "usmp.FuseWindowSlices")
-"""Passes that make one function of several operators."""
+"""Passes that fuse operators."""
 
 DISABLED_PASSES: tuple[OldName, ...] = (
     *(
@@ -306,8 +306,8 @@ DISABLED_PASSES: tuple[OldName, ...] = (
     UNKNOWN_PASS,
     REQUIRED_PASS,
 )
-"""Passes in `PassContext(disabled_pass=...)`, with the row of all others. Passes of ours that can
-be left out stand in no row."""
+"""Passes in `PassContext(disabled_pass=...)`, with a row for all others. `OPTIONAL_PASSES` have no
+row."""
 
 OPT_LEVELS: tuple[OldName, ...] = (
     mapped(
@@ -320,4 +320,4 @@ OPT_LEVELS: tuple[OldName, ...] = (
     accepted(OPT_LEVEL, reasons.ALL_PASSES, values=("1", FROM_4)),
     refused(OPT_LEVEL, "a level is 0 or more; leave it out for all passes", values=(BELOW_0,)),
 )
-"""Levels of a PassContext that differ from 2, TVM's default, and 3, that of tvmc."""
+"""Levels of a PassContext other than the defaults of TVM (2) and tvmc (3)."""

@@ -1,4 +1,4 @@
-"""Names of Python in TVM 0.18: of `relay.build`, of what it returned, of `tvm.micro` and others."""
+"""Python names of TVM 0.18: `relay.build`, its results, `tvm.micro` and others."""
 
 from __future__ import annotations
 
@@ -62,16 +62,16 @@ FACTORY: tuple[OldName, ...] = (
     ),
     refused("lowered_ir_mods", "there is one module for all targets: factory.ir_mod"),
 )
-"""Attributes of what `usmp.build` returns."""
+"""Attributes of the result of `usmp.build`."""
 
 
 def _all_mapped(prefix: str, names: Iterable[str], reason: str) -> tuple[OldName, ...]:
-    """Return the rows of names that `usmp` has too."""
+    """Return the rows of names that `usmp` also has."""
     return tuple(mapped(f"{prefix}.{name}", f"usmp.{name}", reason) for name in names)
 
 
 def _written_so(name: str, to: str, reason: str) -> OldName:
-    """Return the row of a name for which an expression is written."""
+    """Return the row of a name that an expression replaces."""
     return mapped(name, to, f"{reason}: {to}")
 
 
@@ -118,7 +118,7 @@ RELAY: tuple[OldName, ...] = (
     ),
     refused("tvm.target.target.micro(model)", reasons.TARGET_TEXT),
 )
-"""Of `tvm.relay` and `tvm.target`."""
+"""Names of `tvm.relay` and `tvm.target`."""
 
 _ON_DEVICE = (
     "no Python object stands for a device; tvmc export-test writes C for it, and tvmc run "
@@ -161,7 +161,7 @@ MICRO_PACKAGE: tuple[OldName, ...] = (
         _SAME_KEYS,
     ),
 )
-"""Of `tvm.micro`."""
+"""Names of `tvm.micro`."""
 
 _AOT_MODEL = "usmp.build compiles a module with inputs and outputs that have names"
 _AOT_RUN = (
@@ -205,7 +205,7 @@ TESTING: tuple[OldName, ...] = (
     ),
     refused("tvm.micro.testing.get_target", reasons.TARGET_TEXT),
 )
-"""Of `tvm.testing` and `tvm.micro.testing`."""
+"""Names of `tvm.testing` and `tvm.micro.testing`."""
 
 PYTHON_SECTIONS: dict[str, tuple[OldName, ...]] = {
     "usmp.build": BUILD,
@@ -214,7 +214,7 @@ PYTHON_SECTIONS: dict[str, tuple[OldName, ...]] = {
     "tvm.micro": MICRO_PACKAGE,
     "tvm.testing": TESTING,
 }
-"""All of these, by where users write them."""
+"""Place where users write the names -> rows."""
 
 
 def row_of_attribute(name: str) -> OldName | None:

@@ -1,4 +1,4 @@
-"""Reasons that rows of several tables share."""
+"""Texts that rows of several tables share."""
 
 from __future__ import annotations
 

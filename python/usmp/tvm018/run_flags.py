@@ -1,4 +1,4 @@
-"""Flags of `tvmc run` in TVM 0.18 that the command no longer has."""
+"""Removed flags of TVM 0.18's `tvmc run`."""
 
 from __future__ import annotations
 

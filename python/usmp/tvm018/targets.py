@@ -1,4 +1,4 @@
-"""Targets of TVM 0.18 that are no more, options of targets, and the flags that name either."""
+"""Removed targets of TVM 0.18, options of targets, and the flags for both."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIBRARIES = {
     "tensorrt": "a library for GPUs of NVIDIA",
     "vitis-ai": "AMD's runtime for Linux",
 }
-"""Code generators of TVM 0.18 for hosts, and what their code called."""
+"""Code generator of TVM 0.18 for hosts -> the library that its code called."""
 
 _KINDS = (
     "aocl",
@@ -39,7 +39,7 @@ _KINDS = (
     "vulkan",
     "webgpu",
 )
-"""Target kinds of TVM 0.18 for other devices than CPUs, or that made no code for CPUs."""
+"""Target kinds of TVM 0.18 that generated no code for CPUs."""
 
 _OF_ETHOS_U = (
     f'write "c -mcpu=cortex-m55" to run all operators on the CPU; {reasons.ON_ACCELERATORS}'
@@ -61,7 +61,7 @@ TARGET_NAMES: tuple[OldName, ...] = (
     ),
     *(refused(name, _OF_OTHER_KINDS) for name in _KINDS),
 )
-"""Names of targets. One that is refused may be that of an accelerator with patterns of its own."""
+"""Names of targets. A refused name is allowed for an accelerator with patterns."""
 
 _MODELS = {
     "cortex-m0plus": ("rp2040",),
@@ -71,7 +71,7 @@ _MODELS = {
     "cortex-m33": ("mps2_an521", "nrf5340dk", "stm32u5xx"),
     "cortex-m55": ("mps3_an547",),
 }
-"""The models of `tvm.target.target.micro` by their core, as far as it has kernels."""
+"""Core with kernels -> models of `tvm.target.target.micro`."""
 
 _ARCHITECTURES = {
     "cortex-m0": ("armv6-m", "armv6s-m"),
@@ -83,7 +83,7 @@ _ARCHITECTURES = {
     "cortex-m55+nomve.fp": ("armv8.1-m.main+mve",),
     "cortex-m55": ("armv8.1-m.main+mve.fp",),
 }
-"""Architectures as compilers name them, by a core that has nothing beyond."""
+"""Core -> architectures (-march) that it implements without further extensions."""
 
 _UNLESS_GIVEN = "means {core}, unless -mcpu is given"
 
@@ -122,7 +122,7 @@ _OF_ALL_KINDS = (
         )
     ),
 )
-"""Options of either target, whose values are in lower case as `str` of a JSON value writes them."""
+"""Options of both targets; values are `str` of the JSON value, in lower case."""
 
 C_OPTIONS: tuple[OldName, ...] = (
     mapped(
@@ -157,7 +157,7 @@ C_OPTIONS: tuple[OldName, ...] = (
     accepted("-march", "no kernels are for it alone; say the core by -mcpu (tvmc list cores)"),
     *_OF_ALL_KINDS,
 )
-"""Options of target "c"; -mcpu has rows for what is no core with kernels."""
+"""Options of target "c"; -mcpu only has rows for cores without kernels."""
 
 _FAST_MATH = ("", "-nnan", "-ninf", "-nsz", "-arcp", "-contract", "-reassoc")
 
@@ -201,7 +201,7 @@ TARGET_OPTION_ROWS: dict[str, tuple[OldName, ...]] = {
     "llvm": LLVM_OPTIONS,
     CMSIS_NN: CMSIS_NN_OPTIONS,
 }
-"""The options of each target, as "-keys=cpu" in its text."""
+"""Target -> rows of its options, as "-keys=cpu"."""
 
 TARGET_FLAGS: tuple[OldName, ...] = (
     refused("--target-host", f"{reasons.MAIN_ON_TARGET}; leave it out"),
@@ -211,11 +211,11 @@ TARGET_FLAGS: tuple[OldName, ...] = (
         if row.name != CMSIS_NN
     ),
 )
-"""Flags of `tvmc compile` about targets that are refused."""
+"""Flags of `tvmc compile` for refused targets."""
 
 TARGET_OPTION_FLAGS: tuple[OldName, ...] = tuple(
     replace(row, name=f"--target-{kind}{row.name}")
     for kind, rows in TARGET_OPTION_ROWS.items()
     for row in rows
 )
-"""Flags of `tvmc compile` that are read as options in the text of the target."""
+"""Flags of `tvmc compile` that set options of targets."""

@@ -1,6 +1,6 @@
-"""Arguments of tvmc's Python functions in TVM 0.18, and names of its modules, that are no more.
+"""Removed arguments of tvmc's Python functions, and names of its modules, in TVM 0.18.
 
-A value that means "no", as None or False, is what happens anyway: it needs no row, and no note.
+Values that mean "no", as None or False, are the defaults: they need no row and no note.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ TVMC_LOAD: tuple[OldName, ...] = (
     ),
     *(refused(name, _OTHER_FORMATS) for name in ("layout", "outputs", "scope")),
 )
-"""Arguments of `tvmc.load`: those of Relay's frontends, which it passed on."""
+"""Arguments of `tvmc.load` that it passed on to Relay's frontends."""
 
 _OF_FLAGS = {
     "tuning_records": "--tuning-records",
@@ -67,7 +67,7 @@ _OF_FLAGS = {
     "mixed_precision_calculation_type": "--mixed-precision-calculation-type",
     "mixed_precision_acc_type": "--mixed-precision-acc-type",
 }
-"""Arguments of `tvmc.compile` by the flag that says the same."""
+"""Argument of `tvmc.compile` -> the equivalent flag."""
 
 TVMC_COMPILE: tuple[OldName, ...] = tuple(
     replace(row, name=name)
@@ -75,7 +75,7 @@ TVMC_COMPILE: tuple[OldName, ...] = tuple(
     for row in COMPILE_FLAGS
     if row.name == flag and row.values != ("",)
 )
-"""Arguments of `tvmc.compile`, with the rows of the flags."""
+"""Arguments of `tvmc.compile`, with the rows of their flags."""
 
 TVMC_RUN: tuple[OldName, ...] = (
     refused(
