@@ -1,4 +1,4 @@
-"""Errors of commands, and of the functions that Python has for them."""
+"""Errors of commands, and of their Python functions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from usmp.support.tvmc_exception import TVMCException
 
 
 class UsageError(TVMCException, ValueError):
-    """A command line or an argument is wrong; the message names it."""
+    """An error in a command line or an argument, which the message names."""
 
 
 class MissingFileError(FileNotFoundError, UsageError):
-    """A file is missing, or the folder to write it to."""
+    """A missing file, or a missing folder to write a file to."""
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def tvmc_exceptions() -> Iterator[None]:
     Raises
     ------
     UsageError
-        in the place of another ValueError, with its text, or of an OSError, with the file.
+        replaces another ValueError, with its text, or an OSError, with the file.
     """
     try:
         yield
@@ -36,16 +36,16 @@ def tvmc_exceptions() -> Iterator[None]:
 
 
 def file_error(error: OSError, path: object, problem: str = "") -> UsageError:
-    """Return the error of a command for one of the system.
+    """Return the error of a command for an error of the operating system.
 
     Parameters
     ----------
     error
-        of the system.
+        error of the operating system.
     path
-        of the file, or where it is named; None if it is not known.
+        path of the file, or the option that names it; None if unknown.
     problem
-        what is wrong with it; by default what the system says.
+        description of the error; by default the text of the operating system.
     """
     where = "" if path is None else f"{path}: "
     message = f"{where}{problem or error.strerror or error}"

@@ -1,4 +1,4 @@
-"""Keep TVM's C++ log lines, which go straight to the process's stderr, out of the way."""
+"""Hide the log lines that TVM's C++ writes directly to the stderr of the process."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _command_lock = process_lock()
 
 @contextmanager
 def silenced_native_log() -> Iterator[TextIO]:
-    """Send what C++ writes to stderr nowhere; yields a stream that still reaches the user.
+    """Discard what C++ writes to stderr, and yield a stream that still reaches the user.
 
-    TVM warns about its own internals when an import fails half-way, which would hide the one line
-    that says why. Set TVM_LOG_DEBUG to see everything.
+    If an import fails, TVM warns about its own internals, which would hide the single line of the
+    error. Set TVM_LOG_DEBUG to see everything.
 
-    The process has one stderr, so commands in other threads wait until this one has ended.
+    The process has a single stderr, so commands in other threads wait until this one has ended.
     """
     with _command_lock, _silenced() as user:
         yield user
@@ -34,16 +34,16 @@ def _silenced() -> Iterator[TextIO]:
     if os.environ.get(_KEEP_LOG) and sys.stderr is not None:
         yield sys.stderr
         return
-    number = 2
+    stderr = 2
     lead_nowhere_if_closed("stderr")
     sys.stderr.flush()
-    saved = os.dup(number)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, number)
-    os.close(nowhere)
+    saved = os.dup(stderr)
+    null_device = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null_device, stderr)
+    os.close(null_device)
     try:
         with os.fdopen(os.dup(saved), "w", encoding="utf-8", errors="replace") as user:
             yield user
     finally:
-        os.dup2(saved, number)
+        os.dup2(saved, stderr)
         os.close(saved)

@@ -1,4 +1,4 @@
-"""Files that commands read, if they are there, and write: the whole of one, or none."""
+"""Check the files that commands read and write, and report errors of writing."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from usmp.support.termination import settle
 
 
 def check_output(path: str, read: str, what: str, read_as: str = "the model") -> None:
-    """Refuse early what could not be written late, and to write `what` over a file that the
-    command reads.
+    """Check early that `what` can be written to `path`, and does not overwrite the file `read`.
 
     Raises
     ------
     UsageError
-        it is the same file, the path is empty or that of a folder, or its folder is missing
-        or may not be written.
+        the files are the same, the path is empty or a folder, or its folder is missing or
+        read-only.
     """
     if not path:
         raise UsageError(f"the path for {what} is empty; name a file")
@@ -33,13 +32,7 @@ def check_output(path: str, read: str, what: str, read_as: str = "the model") ->
 
 
 def check_readable(path: str) -> None:
-    """Refuse a file that is missing, before the seconds that TVM takes to load.
-
-    Raises
-    ------
-    UsageError
-        it is missing.
-    """
+    """Raise UsageError if a file is missing. Check early, because TVM takes seconds to load."""
     try:
         os.stat(path)
     except OSError as error:
@@ -48,12 +41,9 @@ def check_readable(path: str) -> None:
 
 @contextmanager
 def written(path: str, is_last: bool = True) -> Iterator[None]:
-    """Say which file could not be written; where the last one is, the command has done its work.
+    """Replace an `OSError` of the body by a UsageError that names the file.
 
-    Raises
-    ------
-    UsageError
-        the body raised an `OSError`.
+    After the last file, settle the exit status, because the command has done its work.
     """
     try:
         yield
@@ -64,7 +54,7 @@ def written(path: str, is_last: bool = True) -> Iterator[None]:
 
 
 def _check_place(path: str) -> None:
-    """Raise the `OSError` that writing a file would raise, as far as can be known before."""
+    """Raise the `OSError` that writing to a path would raise, as far as it can be predicted."""
     if os.path.isdir(path):
         raise _os_error(errno.EISDIR)
     if os.path.exists(path) and not os.path.isfile(path):

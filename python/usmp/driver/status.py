@@ -1,10 +1,9 @@
-"""Exit statuses of commands, beside those of signals."""
+"""Exit statuses of commands, except those of signals."""
 
 from __future__ import annotations
 
 FAILED = 1
-"""An error, of usage too: one line on stderr says which."""
+"""An error, also of usage, which a line on stderr describes."""
 
 NOT_WITHIN = 2
-"""The command did its work, and the answer is no: memory grew by more than is allowed, or a model
-does not fit."""
+"""A negative result of a check: memory grew by more than is allowed, or a model does not fit."""

@@ -1,6 +1,6 @@
 """`tvmc`: compile a model to planned C, and run the result on this host.
 
-The functions are those that TVM's tvmc had for Python::
+The functions are those of TVM's tvmc for Python::
 
     from usmp.driver import tvmc
 
@@ -86,15 +86,14 @@ def __getattr__(name: str) -> NoReturn:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit status is 0, 1 after one line on stderr, or what the command
-    says (`usmp.driver.status`)."""
+    """Run the command line, and return its exit status (see `usmp.driver.status`)."""
     parser = _parser()
     complete(parser)
     with silenced_native_log() as stderr:
         options = argparse.Namespace(start_seconds=time.monotonic())
         try:
             if isinstance(sys.stdout, io.TextIOWrapper):
-                # A name in a model that this terminal cannot show is no reason to fail.
+                # Replace characters that the terminal lacks, so that names cannot make it fail.
                 sys.stdout.reconfigure(errors="replace")
             arguments = sys.argv[1:] if arguments is None else arguments
             refuse_old_command(arguments)
@@ -110,24 +109,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
             settle(status)
             return status
         except BrokenPipeError:
-            pass  # The reader of our output, as `head`, has ended: no one reads an error either.
+            pass  # The reader of the output, such as `head`, has ended: do not print an error.
         except Exception as error:
-            # Whatever goes wrong, the user gets one line that says so, and no traceback.
+            # Print one line for every error, and no traceback.
             with postponed_signals():
                 tell(error, bool(getattr(options, "extension", [])), stderr)
                 settle(FAILED)
         _abandon_unwritable_stdout()
-        # What failed half-way logs when it is freed: free it while the log is silenced.
+        # Objects of a failed command may log when they are freed: free them while it is silenced.
         gc.collect()
     return FAILED
 
 
 _main = main
-"""The name by which scripts of TVM 0.18 call the command line."""
+"""Name of the entry point in scripts of TVM 0.18."""
 
 
 def _abandon_unwritable_stdout() -> None:
-    """Python writes what is left at exit; what cannot be written then would be a second error."""
+    """Discard unwritten output if stdout fails, because Python would report it again at exit."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,4 +1,4 @@
-"""Loading tvm-ffi at once."""
+"""Load tvm-ffi without PyTorch, which takes seconds."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_torch() -> Iterator[None]:
-    """tvm-ffi loads PyTorch where it is installed, which takes seconds; let it believe there is
-    none. Only for a process that ends with the command, and has no use for both together.
+    """Hide an installed PyTorch, which tvm-ffi would load for seconds.
+
+    Use it only in a process that ends with the command, and does not need both together.
     """
     if {"torch", "tvm_ffi"} & set(sys.modules):
         yield

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from usmp_solver.buffers_file import BuffersFile
 
 _SHOWN = 20
-"""Buffers that a message names."""
+"""Most buffers that a message names."""
 
 
 def misfit(
@@ -23,24 +23,24 @@ def misfit(
     algorithm: str,
     solve: Callable[[Problem], Solution],
 ) -> UsageError:
-    """The error: how much there was, how much is needed, by which buffers, and what to do.
+    """Return the error: the capacity, the bytes needed, the buffers that conflict, and advice.
 
     Parameters
     ----------
     table
-        the file.
+        buffers of the file.
     solution
-        that has no plan.
+        result of the search, without a plan.
     algorithm
-        that made none.
+        name of the algorithm that searched.
     solve
-        tries the problem with other limits, and ends soon.
+        solves the problem with other pool limits, within a short time.
     """
     subset = solution.infeasible_subset
     if not subset:
         return UsageError(
-            f"{table.file}: {_not_found(solution)}{_at_least(solution)}"
-            f"{_enough(table, solve) or ''}.\n{_advice(solution, algorithm)}."
+            f"{table.file}: {_not_found(solution)}{_lower_bound(solution)}"
+            f"{_sufficient_capacity(table, solve) or ''}.\n{_advice(solution, algorithm)}."
         )
     names = ", ".join(_described(table, buffer) for buffer in subset[:_SHOWN])
     more = f" and {len(subset) - _SHOWN} more" if len(subset) > _SHOWN else ""
@@ -48,7 +48,7 @@ def misfit(
         f"the {len(subset)} buffers {names}{more}" if len(subset) > 1 else f"the buffer {names}"
     )
     drop = "without any one of these the others fit" if solution.is_irreducible else ""
-    enough = _enough(table, solve)
+    enough = _sufficient_capacity(table, solve)
     if enough is None:
         is_pinned = (table.problem.fixed_offsets[list(subset)] >= 0).any()
         why = "" if is_pinned else ", which end beyond 64 bits"
@@ -66,13 +66,13 @@ def misfit(
 
 
 def _is_too_small(solution: Solution) -> bool:
-    """Whether a bound alone proves that there is no plan."""
+    """Return whether a lower bound alone proves that there is no plan."""
     pools = solution.problem.pools
     return any(p.limit is not None and solution.lower_bounds[p.name] > p.limit for p in pools)
 
 
 def _not_found(solution: Solution) -> str:
-    """What is known where no buffers are named that do not fit together."""
+    """Return the first words of the message if no infeasible subset is known."""
     pools = solution.problem.pools
     if _is_too_small(solution):
         return f"the buffers do not fit into {_capacities(pools)}"
@@ -100,8 +100,8 @@ def _described(table: BuffersFile, buffer: int) -> str:
 
 
 def _load(problem: Problem, subset: Sequence[int]) -> str:
-    """How many bytes of the one pool the buffers take when they take the most."""
-    # Of those that conflict beyond their live ranges, no one time says it.
+    """Return a phrase with the memory pressure of these buffers, in bytes, in a single pool."""
+    # Conflicts beyond live ranges have no single time at which the buffers are live together.
     if len(problem.pools) > 1 or len(subset) < 2 or len(problem.conflict_firsts):
         return ""
     changes: dict[int, int] = {}
@@ -118,8 +118,8 @@ def _load(problem: Problem, subset: Sequence[int]) -> str:
     return f", though they take no more than {most} bytes at any one time"
 
 
-def _at_least(solution: Solution) -> str:
-    """What is proved to be needed of the one pool."""
+def _lower_bound(solution: Solution) -> str:
+    """Return a phrase with the proved lower bound of a single pool."""
     bounds = list(solution.lower_bounds.values())
     return f"; at least {bounds[0]} bytes are needed" if len(bounds) == 1 else ""
 
@@ -131,18 +131,19 @@ def _capacities(pools: tuple[Pool, ...]) -> str:
     return ", ".join(f"{pool.name} ({limit})" for pool, limit in zip(pools, limits, strict=True))
 
 
-def _enough(table: BuffersFile, solve: Callable[[Problem], Solution]) -> str | None:
-    """The capacity that would be enough: of one pool if that helps, the last first, else of all;
-    None if none would, empty if none was found.
+def _sufficient_capacity(table: BuffersFile, solve: Callable[[Problem], Solution]) -> str | None:
+    """Return a phrase with pool sizes for which a plan fits, or None if no size is enough.
+
+    Try each pool alone, the last first, then all pools. Empty if no plan is found in time.
     """
     from usmp_solver.solution import Status
 
     pools = table.problem.pools
     limited = [pool for pool in reversed(pools) if pool.limit is not None]
-    status = Status.INFEASIBLE  # Without limits, there are none to lift.
+    status = Status.INFEASIBLE  # The result if no pool has a limit to lift.
     for lifted in [*([pool] for pool in limited), limited][: 1 if len(limited) == 1 else None]:
-        free = tuple(replace(p, limit=None) if p in lifted else p for p in pools)
-        solution = solve(replace(table.problem, pools=free))
+        unlimited = tuple(replace(p, limit=None) if p in lifted else p for p in pools)
+        solution = solve(replace(table.problem, pools=unlimited))
         status = solution.status
         if solution.has_plan:
             peaks = [(p.name, solution.peaks[p.name]) for p in pools if p in lifted]

@@ -94,7 +94,7 @@ def compile_model(options: argparse.Namespace) -> None:
     check_is_none_of(options.output, options, "the archive")
     check_reports(options)
     with stages(options) as stage:
-        # The summary and reports say what inputs and outputs in the workspace would take.
+        # The summary and the reports show the RAM with inputs and outputs in the workspace.
         compares = not options.quiet or bool(options.report)
         factory = build_model(
             options, stage, compare_workspace_io=compares, reference=options.reference
@@ -125,13 +125,7 @@ def compile_model(options: argparse.Namespace) -> None:
 
 
 def check_output_format(name: str) -> None:
-    """Raise if there is no output format of this name.
-
-    Raises
-    ------
-    UsageError
-        there is none.
-    """
+    """Raise UsageError if there is no output format of this name."""
     if name not in OUTPUT_FORMATS:
         supported = ", ".join(OUTPUT_FORMATS)
         raise UsageError(f'unknown output format "{name}"; supported: {supported}')

@@ -1,4 +1,4 @@
-"""`tvmc plan`: what memory a model needs, without making any C."""
+"""`tvmc plan`: plan the memory of a model without emitting C."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def plan_model(options: argparse.Namespace) -> None:
         show: Show = partial(_print_plan, metadata)
     else:
         with stages(options) as stage:
-            # Tables of operators do not say what inputs and outputs in the workspace would take.
+            # Tables of operators do not show the RAM with inputs and outputs in the workspace.
             factory = build_model(options, stage, compare_workspace_io=not options.operators)
         note_interrupted_search(options, factory)
         show = partial(print_summary, factory)
@@ -147,7 +147,7 @@ def plan_model(options: argparse.Namespace) -> None:
 
 
 def _check_map(options: argparse.Namespace, shown_as: str) -> None:
-    """Refuse `--map` where there is no table."""
+    """Raise if `--map` is combined with a format other than a table."""
     if options.map and shown_as != "table":
         raise UsageError(
             f"--map belongs to the table, and not to {shown_as}; for other programs there is "
@@ -176,7 +176,7 @@ def _print_operators(metadata: Mapping[str, Any], console: Console | None) -> No
 
 
 def _format_of(path: str | None) -> str:
-    """The format that the ending of a file's name means."""
+    """Return the format that the ending of a file name selects."""
     ending = Path(path or "").suffix.lower().removeprefix(".")
     return ending if ending in FORMATS else "table"
 

@@ -1,4 +1,4 @@
-"""`tvmc plan model.tar`: the plan that an archive was compiled with."""
+"""`tvmc plan model.tar`: show the plan of a compiled archive."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from usmp.runtime.archived_module import ArchivedModule
 
 ARCHIVE = ".tar"
-"""What the names of archives end with."""
+"""Ending of the file names of archives."""
 
 _WITH_ARCHIVES = ("FILE", "module_name", "export_state_layout", "operators", "map", "report")
 
 
 def note_options_of_models(parser: argparse.ArgumentParser, others: Collection[str]) -> None:
-    """Note which options say how to plan a model, as `of_models` of the options.
+    """Store the options that apply only to models in the default `of_models`.
 
     Parameters
     ----------
     others
-        destinations of the options that do not.
+        destinations of the other options.
     """
     of_models = [
         (action.option_strings[0] if action.option_strings else action.dest, action)
@@ -39,12 +39,12 @@ def note_options_of_models(parser: argparse.ArgumentParser, others: Collection[s
 
 
 def is_archive(options: argparse.Namespace) -> bool:
-    """Whether the file is an archive, and no model.
+    """Return whether the file is an archive rather than a model.
 
     Raises
     ------
     UsageError
-        it is one, and there are others.
+        an archive is named beside other files.
     """
     archives = [file for file in options.FILE if Path(file).suffix.lower() == ARCHIVE]
     if archives and len(options.FILE) > 1:
@@ -53,16 +53,16 @@ def is_archive(options: argparse.Namespace) -> bool:
 
 
 def planned_module(options: argparse.Namespace) -> ArchivedModule:
-    """The module of the archive whose plan is asked for.
+    """Return the module of the archive that the options select.
 
     Raises
     ------
     UsageError
-        an option says how to plan; this plan is made.
+        an option controls planning, but an archive is planned already.
     ArchiveError
         the file is no archive.
     ValueError
-        the archive has no such module, or several and none is named.
+        the archive has no such module, or has several and the options name none.
     """
     (file,) = options.FILE
     for name, action in options.of_models:
@@ -83,7 +83,7 @@ def planned_module(options: argparse.Namespace) -> ArchivedModule:
 
 
 def archived_state_layout(module: ArchivedModule) -> StateLayout | None:
-    """Where the states are; None if the archive does not say, or there are none.
+    """Return the state layout, or None if the archive has none.
 
     Raises
     ------

@@ -31,7 +31,7 @@ _WITH_BUFFERS = {
 
 
 def add_buffers_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--buffers` and `--capacity`, and note which options have nothing to do with them."""
+    """Add `--buffers` and `--capacity`, and store which options apply only to models."""
     buffers = parser.add_argument_group("buffers of another compiler")
     buffers.add_argument(
         "--buffers",
@@ -93,15 +93,15 @@ def _read(path: str, file: str) -> bytes:
 def _solve(
     table: BuffersFile, algorithm: str, deadline: Deadline | None, stage: ProgressCallback
 ) -> tuple[Solution, bool]:
-    """The plan, and whether Ctrl-C ended the search for a better one."""
+    """Return the plan, and whether Ctrl-C ended the search for a better one."""
     stage("loading the solver")
     from usmp_solver.solver import SEARCHES, solve
 
     stage("searching")
     with deferred_interrupts() as interrupted:
 
-        def watch(what: str, progress: Progress) -> bool:
-            stage(progress_text(what, progress))
+        def watch(phase: str, progress: Progress) -> bool:
+            stage(progress_text(phase, progress))
             return not (interrupted() or has_passed(deadline))
 
         solution: Solution = solve(
@@ -113,7 +113,7 @@ def _solve(
         if solution.has_plan:
             is_cut_short = algorithm in SEARCHES and not solution.is_optimal
             return solution, is_cut_short and interrupted()
-        # The reason should not have to wait for the best plan of another capacity.
+        # Avoid the exact search here, so that the error message does not take long.
         other: Any = partial(
             solve,
             algorithm="auto" if algorithm == "exact" else algorithm,

@@ -1,4 +1,4 @@
-"""`tvmc plan --emit-tflm`: a model with offsets for the arena of TFLite Micro; TVM has no part."""
+"""`tvmc plan --emit-tflm`: add offsets for the arena of TFLite Micro to a model, without TVM."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _ENDING = ".tflite"
 _FILE = "the model with offsets"
 _WITH_TFLM = {"FILE", "emit_tflm", "max_model_bytes", "max_operators"}
-"""Options of models that are about this plan too."""
+"""Options of models that have a meaning with `--emit-tflm`."""
 
 
 def add_tflm_option(group: Any) -> None:
@@ -46,7 +46,7 @@ def plan_tflm(options: argparse.Namespace, shown_as: str) -> None:
     UsageError
         an option has no meaning for TFLite Micro, or a file cannot be read or written.
     UnsupportedModelError
-        the model is damaged, or cannot be planned so.
+        the model is damaged, or its arena cannot be planned.
     ValueError
         the algorithm is unknown or takes no time budget.
     KeyboardInterrupt
@@ -88,7 +88,7 @@ def plan_tflm(options: argparse.Namespace, shown_as: str) -> None:
 
 
 def _check_options(options: argparse.Namespace) -> str:
-    """The model; refused before the seconds that TVM takes to load is what cannot be done."""
+    """Return the path of the model. Check the options first, because TVM takes seconds to load."""
     for name, action in options.of_models:
         if action.dest in _WITH_TFLM:
             continue
@@ -113,7 +113,7 @@ def _check_options(options: argparse.Namespace) -> str:
 def _solve(
     problem: Problem, algorithm: str, deadline: Deadline | None, stage: ProgressCallback
 ) -> tuple[Solution, bool]:
-    """The plan, and whether Ctrl-C ended the search for a better one."""
+    """Return the plan, and whether Ctrl-C ended the search for a better one."""
     from usmp_solver.solver import SEARCHES, solve
 
     stage("planning")

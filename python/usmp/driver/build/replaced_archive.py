@@ -1,4 +1,4 @@
-"""What `tvmc compile` says if it replaces the archive of another model."""
+"""The note of `tvmc compile` when it replaces the archive of another model."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 _KEY = "model_files"
 _LARGEST_METADATA_BYTES = 2**23
-"""Parsing takes less than a second."""
+"""Larger metadata is not parsed, so that the note takes less than a second."""
 
 
 def archived_model_files(path: str) -> list[str]:
-    """Return the names of the model files that the archive at `path` was made from.
+    """Return the names of the model files from which the archive at `path` was compiled.
 
-    None are known if there is no archive, if it is damaged or of an earlier version, or if its
-    models came from no files.
+    The list is empty if there is no archive, if it is damaged or of an earlier version, or if its
+    models did not come from files.
     """
     from usmp.plain.model_library_format import METADATA_FILE
     from usmp.runtime.read_tar import file_of_archive
@@ -41,7 +41,7 @@ def archived_model_files(path: str) -> list[str]:
 def note_replaced_archive(
     options: argparse.Namespace, before: Sequence[str], factory: AOTExecutorFactoryModule
 ) -> None:
-    """Say on stderr that the archive was that of other model files, if it was."""
+    """Print a note on stderr if the replaced archive was compiled from other model files."""
     from usmp.objects.attributes import MODEL_FILES_ATTR
 
     now = list(MODEL_FILES_ATTR.required(factory.ir_mod))

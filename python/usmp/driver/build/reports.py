@@ -1,4 +1,4 @@
-"""`--report PATH`: what `tvmc compile` and `tvmc plan` write beside what they are for."""
+"""`--report PATH`: the reports that `tvmc compile` and `tvmc plan` write beside their output."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from usmp.names import REPORTS
 from usmp.support.distribution import install_command
 
 _DRAWN = (".html", ".svg", ".png")
-"""Endings of what needs the extra `report`."""
+"""Endings of reports that need the optional dependencies `report`."""
 
 
 def add_report_option(group: argparse._ActionsContainer, what: str = "a report") -> None:
-    """Add `--report`; `what` is written for the help."""
+    """Add `--report`, with `what` as the object of its help text."""
     kinds = "; ".join(f"{ending}: {about}" for ending, about in REPORTS.items())
     group.add_argument(
         "--report",
@@ -31,12 +31,12 @@ def add_report_option(group: argparse._ActionsContainer, what: str = "a report")
 
 
 def check_reports(options: argparse.Namespace) -> None:
-    """Refuse early what could not be written late.
+    """Check the paths of reports before the model is built.
 
     Raises
     ------
     UsageError
-        as `check_report_paths`; or a file cannot be written, or is one that is read.
+        as `check_report_paths`; or a path cannot be written, or is an input of the command.
     """
     for path in options.report:
         check_is_none_of(path, options, "the report")
@@ -44,14 +44,14 @@ def check_reports(options: argparse.Namespace) -> None:
 
 
 def check_report_paths(paths: Sequence[str], others: Sequence[str | None]) -> None:
-    """Refuse early what no report can be; `others` are written too, where they are paths.
+    """Check the endings of report paths, and that they differ from the `others` written.
 
     Raises
     ------
     UsageError
-        the ending of a file says nothing, a package is missing, or a file is named twice.
+        the ending of a file is unknown, a package is missing, or a file is named twice.
     """
-    taken = {os.path.realpath(path) for path in others if path}
+    outputs = {os.path.realpath(path) for path in others if path}
     for path in paths:
         ending = _ending(path)
         if ending in _DRAWN and find_spec("vl_convert") is None:
@@ -60,15 +60,15 @@ def check_report_paths(paths: Sequence[str], others: Sequence[str | None]) -> No
                 f"installed; install it with: {install_command('report')}"
             )
         real = os.path.realpath(path)
-        if real in taken:
+        if real in outputs:
             raise UsageError(f"{path}: two outputs of this command are this file; name another")
-        taken.add(real)
+        outputs.add(real)
 
 
 def report_files(
     options: argparse.Namespace, metadata: Mapping[str, Any]
 ) -> list[tuple[str, bytes]]:
-    """The path and the content of each report; nothing is written.
+    """Return the path and the content of each report, without writing it.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def write_reports(files: list[tuple[str, bytes]], is_last: bool = True) -> None:
     Raises
     ------
     UsageError
-        one cannot be written; then an older file of that name is as it was.
+        a report cannot be written; an existing file of that name stays unchanged.
     """
     if not files:
         return
@@ -105,7 +105,7 @@ def write_reports(files: list[tuple[str, bytes]], is_last: bool = True) -> None:
 
 
 def _ending(path: str) -> str:
-    """The ending that says what to write; of several, the longest."""
+    """Return the longest known ending of a path, which selects the kind of report."""
     name = os.path.basename(path).lower()
     endings = [ending for ending in REPORTS if name.endswith(ending)]
     if not endings:

@@ -1,4 +1,4 @@
-"""What a command says at the end about the memory of a model."""
+"""The summary of a model's memory that a command prints at its end."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from usmp import AOTExecutorFactoryModule
 
 _FILE_WIDTH = 100
-"""Columns of a table in a file."""
+"""Width of a table in a file, in characters."""
 
 
 def module_metadata(factory: AOTExecutorFactoryModule) -> Mapping[str, Any]:
-    """What metadata.json says of the module."""
+    """Return the entry of metadata.json for the module."""
     metadata: Mapping[str, Any] = factory.metadata["modules"][factory.module_name]
     return metadata
 
 
 def print_summary(factory: AOTExecutorFactoryModule, console: Console | None = None) -> None:
-    """Print the table of the pools, and which of the user's pools stay empty."""
+    """Print the table of the pools, and name the user's pools that stay empty."""
     from rich.console import Console
 
     from usmp.report import print_memory_summary
@@ -39,7 +39,7 @@ def print_summary(factory: AOTExecutorFactoryModule, console: Console | None = N
 
 
 def _io_type_sentences(module: IRModule) -> Iterator[str]:
-    """Which inputs and outputs `--io-type` made integers, and why others stay float."""
+    """Yield sentences about which inputs and outputs `--io-type` made integer or left float."""
     from usmp.objects.attributes import IO_TYPES_ATTR
 
     types = IO_TYPES_ATTR.of(module)
@@ -55,7 +55,7 @@ def _io_type_sentences(module: IRModule) -> Iterator[str]:
 
 
 def summary_text(show: Callable[[Console], None]) -> str:
-    """What `show` prints, for a file."""
+    """Return the text that `show` prints, in the width of a file."""
     from rich.console import Console
 
     text = io.StringIO()

@@ -1,4 +1,4 @@
-"""`tvmc explore`: many ways to build a model, side by side."""
+"""`tvmc explore`: compare many configurations of a build."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FORMATS = ("table", "json", "csv", "markdown")
 _ENDINGS = {".json": "json", ".csv": "csv", ".md": "markdown"}
 _KEPT = ".json"
-"""The ending of a file that a later run continues."""
+"""Ending of a results file that a later run continues."""
 
 _MOST_JOBS = 1024
 
@@ -88,12 +88,12 @@ def add_explore_parser(commands: Any) -> None:
         help="build on a cluster of Dask, as tcp://10.0.0.1:8786; its workers need usmp",
     )
     output = parser.add_argument_group("output")
-    for what in ("ram", "flash"):
+    for memory in ("ram", "flash"):
         output.add_argument(
-            f"--max-{what}",
+            f"--max-{memory}",
             type=_bytes,
             metavar="BYTES",
-            help=f"leave what takes more {what} out of the comparison, as 64K",
+            help=f"leave what takes more {memory} out of the comparison, as 64K",
         )
     output.add_argument(
         "--format",
@@ -121,10 +121,10 @@ def explore_model(options: argparse.Namespace) -> None:
     if keeps and os.path.exists(options.output):
         from usmp.exploration.document import take_results
 
-        taken = take_results(sweep, options.output)
+        done = take_results(sweep, options.output)
         if not options.quiet:
             total = len(sweep.configurations)
-            print(f"{options.output}: {taken} of {total} are done", file=options.stderr)
+            print(f"{options.output}: {done} of {total} are done", file=options.stderr)
     _carry_out(sweep, options, keeps)
     _check_any(sweep, options)
     shown_as = options.format or _ENDINGS.get(_ending(options.output or ""), "table")
@@ -133,7 +133,7 @@ def explore_model(options: argparse.Namespace) -> None:
     if options.output is not None:
         written_as = _ENDINGS.get(_ending(options.output), shown_as)
         _write(options.output, _text(sweep, written_as), is_last=True)
-        # The file has all; a person at the terminal wants to see what came out.
+        # The file has all results, so the terminal shows a table to read.
         shown_as = options.format or "table"
     is_shown = options.output is None or options.format is not None or not options.quiet
     note_one_program(options, "explore", shown_as if is_shown else None)
@@ -142,7 +142,7 @@ def explore_model(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse early what would fail late."""
+    """Check the options before anything is built."""
     check_model_files(options)
     if options.export_state_layout is not None:
         raise UsageError("--export-state-layout is for tvmc compile and tvmc plan; leave it out")
@@ -150,11 +150,11 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("--extension cannot be sent to a cluster; leave out --scheduler or it")
     if options.scheduler is not None and options.jobs is not None:
         raise UsageError("--jobs is about this computer; the cluster of --scheduler has workers")
-    for path, what in ((options.output, "the results"), (options.plot, "the plot")):
+    for path, name in ((options.output, "the results"), (options.plot, "the plot")):
         if path is not None:
-            check_is_none_of(path, options, what)
+            check_is_none_of(path, options, name)
             if options.state_layout is not None:
-                check_output(path, options.state_layout, what, "the state layout")
+                check_output(path, options.state_layout, name, "the state layout")
     if options.plot is not None:
         from usmp.exploration.chart import ENDINGS, check_renderer
 
@@ -179,7 +179,7 @@ def _sweep(options: argparse.Namespace) -> Sweep:
 
 
 def _inputs(options: argparse.Namespace) -> Iterator[tuple[InputFile, bytes]]:
-    """What the sweep reads: models, then a state layout, then Python of the user."""
+    """Yield each file that the sweep reads: models, then a state layout, then extensions."""
     from usmp.exploration.sweep import InputFile
 
     paths = [file.path for file in model_files(options)]
@@ -189,7 +189,10 @@ def _inputs(options: argparse.Namespace) -> Iterator[tuple[InputFile, bytes]]:
 
 
 def _carry_out(sweep: Sweep, options: argparse.Namespace, keeps: bool) -> None:
-    """Build what is not done; kept after each configuration, from the first that can be built."""
+    """Build the remaining configurations.
+
+    If `keeps`, write the results after each one, once any configuration could be built.
+    """
     from usmp.exploration.document import sweep_json
     from usmp.exploration.result import BUILT, Result
 
@@ -232,7 +235,7 @@ def _results(
     layout = contents[len(models)] if is_sent and options.state_layout is not None else None
     jobs = min(options.jobs or usable_cpus(), len(tasks))
     deadline = command_deadline(options, time_budget(options))
-    # Of a cluster it is not known how many workers it has.
+    # The number of workers of a cluster is unknown: assume one.
     workers = 1 if is_sent else jobs
     seconds = None if deadline is None else deadline.remaining_seconds() * workers / len(tasks)
     shared = shared_data(
@@ -250,8 +253,7 @@ def _show_progress(stage: ProgressCallback, sweep: Sweep) -> None:
 
 
 def _check_any(sweep: Sweep, options: argparse.Namespace) -> None:
-    """Whatever is varied, it is the model, or what all have in common, that is refused: then one
-    error says so."""
+    """Raise if all configurations fail for one reason, because then the common part is wrong."""
     reasons = {result.reason for result in sweep.results.values()}
     if len(reasons) == 1 and None not in reasons:
         (reason,) = reasons

@@ -1,7 +1,6 @@
-"""What `tvmc explore` varies: `--vary`, `--config`, or a small sweep of its own.
+"""The configurations of `tvmc explore`: from `--vary`, `--config`, or a small default sweep.
 
-A configuration is nothing but arguments of `tvmc compile`, so that the command that builds the same
-is known, and nothing can be compared that cannot be built.
+A configuration is a list of arguments of `tvmc compile`, so that a single command builds it.
 """
 
 from __future__ import annotations
@@ -41,23 +40,23 @@ DEFAULT_SWEEP = {
     "code": (BALANCED, SMALL),
     "streaming": ("1", "0"),
 }
-"""What is varied unless `--vary` or `--config` says otherwise, as far as it is not given."""
+"""Pass options that vary by default, unless the command line sets them."""
 
 _UNVARIED = ("FILE", "help", "export_state_layout")
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """An option that is varied.
+    """An option that varies.
 
     Parameters
     ----------
     name
-        as the user writes it.
+        name as the user writes it.
     option
-        the pass option, or the option of `tvmc compile` with its hyphens.
+        name of the pass option, or of the option of `tvmc compile` with its hyphens.
     values
-        texts that it takes.
+        values to try, as text.
     """
 
     name: str
@@ -65,7 +64,7 @@ class Dimension:
     values: tuple[str, ...]
 
     def arguments(self, value: str) -> list[str]:
-        """What `tvmc compile` takes for a value."""
+        """Return the arguments of `tvmc compile` that set the option to a value."""
         if not self.option.startswith("--"):
             return [f"--pass-config={self.option}={value}"]
         if _action(self.option).nargs != 0:
@@ -74,7 +73,7 @@ class Dimension:
 
 
 def add_sweep_options(parser: Any) -> None:
-    """Add the options."""
+    """Add `--vary` and `--config`."""
     group = parser.add_argument_group(
         "configurations",
         "What is varied. Every combination is tried. By default "
@@ -102,20 +101,20 @@ def add_sweep_options(parser: Any) -> None:
 
 
 def configurations(options: argparse.Namespace) -> list[Configuration]:
-    """The configurations, in order; each once.
+    """Return the configurations in order, without duplicates.
 
     Raises
     ------
     UsageError
-        an option is unknown, has no values, or is given and varied; a set of options is not one;
-        too many configurations.
+        an option is unknown, has no values, or is both fixed and varied; a `--config` is malformed;
+        there are too many configurations.
     """
     from usmp.exploration.sweep import Configuration
 
     base = build_arguments(options)
-    beside = [*options.FILE, *base]
-    sets = _sets(options.config, base, beside)
-    dimensions = _dimensions(options, [options, *(each.parsed for each in sets)], beside)
+    common = [*options.FILE, *base]
+    sets = _sets(options.config, base, common)
+    dimensions = _dimensions(options, [options, *(flag_set.parsed for flag_set in sets)], common)
     count = len(sets)
     for dimension in dimensions:
         count *= len(dimension.values)
@@ -123,89 +122,85 @@ def configurations(options: argparse.Namespace) -> list[Configuration]:
         raise UsageError(
             f"these are {count} configurations; a sweep may have {_MOST_CONFIGURATIONS}: vary less"
         )
-    found: dict[tuple[str, ...], Configuration] = {}
-    for each in sets:
+    by_arguments: dict[tuple[str, ...], Configuration] = {}
+    for flag_set in sets:
         for values in product(*(dimension.values for dimension in dimensions)):
             chosen = list(zip(dimensions, values, strict=True))
             varied = [a for dimension, value in chosen for a in dimension.arguments(value)]
-            arguments = tuple(build_arguments(parse_build([*base, *each.flags, *varied])))
+            arguments = tuple(build_arguments(parse_build([*base, *flag_set.flags, *varied])))
             command = shlex.join(["tvmc", "compile", *options.FILE, *arguments])
             named = tuple((dimension.name, value) for dimension, value in chosen)
-            configuration = Configuration(each.name, named, arguments, command)
-            first = found.setdefault(arguments, configuration)
+            configuration = Configuration(flag_set.name, named, arguments, command)
+            first = by_arguments.setdefault(arguments, configuration)
             if configuration.label not in (first.label, *first.duplicates):
                 labels = (*first.duplicates, configuration.label)
-                found[arguments] = replace(first, duplicates=labels)
-    return list(found.values())
+                by_arguments[arguments] = replace(first, duplicates=labels)
+    return list(by_arguments.values())
 
 
 def parse_build(arguments: Sequence[str]) -> argparse.Namespace:
-    """Options of `tvmc compile`, without files, as it parses them.
+    """Parse options of `tvmc compile` without files.
 
     Raises
     ------
     UsageError
-        there is no such option, or it has no such value.
+        an option or a value is unknown.
     """
     return _parser().parse_args(split_pool_flags(arguments))
 
 
-def _current(arguments: Sequence[str], beside: Sequence[str]) -> list[str]:
-    """Return options of `tvmc compile` as they are today, and tell the user of those of TVM 0.18.
+def _current(arguments: Sequence[str], common: Sequence[str]) -> list[str]:
+    """Translate options of TVM 0.18 into current ones, and warn about each.
 
     Parameters
     ----------
     arguments
-        the options.
-    beside
-        files and options that each configuration has.
+        options of `tvmc compile`.
+    common
+        files and options that all configurations share.
 
     Raises
     ------
     UsageError
-        options that are refused.
+        an option of TVM 0.18 is refused.
     """
-    (_, *current), old = current_arguments(["compile", *arguments], beside)
-    tell_all(old)
+    (_, *current), old_names = current_arguments(["compile", *arguments], common)
+    tell_all(old_names)
     return current
 
 
 def _check_is_current(text: str, name: str, value: str) -> None:
-    """Check that an option that `--vary` names is none that only TVM 0.18 had.
-
-    Raises
-    ------
-    UsageError
-        it is one; the message has its reason.
-    """
+    """Raise UsageError if `--vary` names an option that only TVM 0.18 had."""
     row = find(COMPILE_FLAGS, f"--{name}", value)
     if row is not None and f"--{name}" not in _parser()._option_string_actions:
-        taken = f'; write it in a --config, as {name}="--{name}={shown(value)}"'
-        instead = "" if row.verdict == REFUSED else taken
-        raise UsageError(f"--vary {shown(text)}: {printable(row.sentence(value))}{instead}")
+        advice = f'; write it in a --config, as {name}="--{name}={shown(value)}"'
+        shown_advice = "" if row.verdict == REFUSED else advice
+        raise UsageError(f"--vary {shown(text)}: {printable(row.sentence(value))}{shown_advice}")
 
 
 def build_arguments(options: argparse.Namespace) -> list[str]:
-    """The arguments that `parse_build` makes these options of, but for what is so by default; in
-    the order of the help."""
+    """Return arguments that `parse_build` parses into these options, without the defaults.
+
+    They are in the order of the help.
+    """
     return [
         argument
         for action in _parser()._actions
         if action.dest not in _UNVARIED
-        for argument in _written(action, getattr(options, action.dest))
+        for argument in _arguments_of(action, getattr(options, action.dest))
     ]
 
 
-def _written(action: argparse.Action, value: Any) -> Iterator[str]:
+def _arguments_of(action: argparse.Action, value: Any) -> Iterator[str]:
     if value == action.default or value is None:
         return
     flag = action.option_strings[-1]
     if action.nargs == 0:
         yield flag
         return
-    for each in value if isinstance(value, list) else [value]:
-        text = str(int(each)) if isinstance(each, bool) else str(each)
-        # The name of a pool is part of its flag.
+    for item in value if isinstance(value, list) else [value]:
+        text = str(int(item)) if isinstance(item, bool) else str(item)
+        # The flag of a pool contains the name of the pool.
         is_named = flag.endswith("-NAME")
         yield f"{flag.removesuffix('NAME')}{text}" if is_named else f"{flag}={text}"
 
@@ -218,13 +213,7 @@ def _parser() -> Parser:
 
 
 def _action(option: str) -> argparse.Action:
-    """The option of `tvmc compile`.
-
-    Raises
-    ------
-    KeyError
-        there is none.
-    """
+    """Return the action of an option of `tvmc compile`, or raise KeyError."""
     known = {
         name: action
         for action in _parser()._actions
@@ -236,18 +225,18 @@ def _action(option: str) -> argparse.Action:
 
 @dataclass(frozen=True)
 class _FlagSet:
-    """What `--config` says; one without a name stands for none."""
+    """The options of one `--config`. The name is None if there is no `--config`."""
 
     name: str | None
     flags: list[str]
     parsed: argparse.Namespace
 
 
-def _sets(given: Sequence[str], base: Sequence[str], beside: Sequence[str]) -> list[_FlagSet]:
-    if not given:
+def _sets(texts: Sequence[str], base: Sequence[str], common: Sequence[str]) -> list[_FlagSet]:
+    if not texts:
         return [_FlagSet(None, [], parse_build([]))]
     sets: dict[str, _FlagSet] = {}
-    for text in given:
+    for text in texts:
         name, separator, flags = text.partition("=")
         name = name.strip()
         if not separator or not name or name.startswith("-"):
@@ -258,7 +247,7 @@ def _sets(given: Sequence[str], base: Sequence[str], beside: Sequence[str]) -> l
         if name in sets:
             raise UsageError(f"--config: {shown(name)} is given twice; take another name")
         try:
-            words = _current(shlex.split(flags), beside)
+            words = _current(shlex.split(flags), common)
             parsed = parse_build(words)
             parse_build([*base, *words])
         except ValueError as error:
@@ -274,23 +263,23 @@ def _sets(given: Sequence[str], base: Sequence[str], beside: Sequence[str]) -> l
 
 
 def _dimensions(
-    options: argparse.Namespace, given: Sequence[argparse.Namespace], beside: Sequence[str]
+    options: argparse.Namespace, option_sets: Sequence[argparse.Namespace], common: Sequence[str]
 ) -> list[Dimension]:
-    fixed = {option for each in given for option in _given_options(each)}
+    fixed = {option for option_set in option_sets for option in _given_options(option_set)}
     if not options.vary:
         if options.config:
             return []
-        # Outside of the workspace, inputs and outputs lie in no pool.
+        # Options that place inputs and outputs in pools require them in the workspace.
         planned = {"use_workspace_io": ("1",)} if places_io(options) else {}
         return [
             Dimension(name, f"{_PASS_PREFIX}{name}", values)
             for name, values in {**DEFAULT_SWEEP, **planned}.items()
             if f"{_PASS_PREFIX}{name}" not in fixed
         ]
-    found: dict[str, Dimension] = {}
+    by_option: dict[str, Dimension] = {}
     for text in options.vary:
-        dimension = _dimension(text, beside)
-        if dimension.option in found:
+        dimension = _dimension(text, common)
+        if dimension.option in by_option:
             raise UsageError(
                 f"--vary {shown(text)}: {dimension.name} is varied twice; give all values at once"
             )
@@ -299,11 +288,11 @@ def _dimensions(
                 f"--vary {shown(text)}: {dimension.name} has a value already, from an option or a "
                 "--config; give it one way"
             )
-        found[dimension.option] = dimension
-    return list(found.values())
+        by_option[dimension.option] = dimension
+    return list(by_option.values())
 
 
-def _dimension(text: str, beside: Sequence[str]) -> Dimension:
+def _dimension(text: str, common: Sequence[str]) -> Dimension:
     name, separator, listed = text.partition("=")
     name = name.strip().removeprefix("--")
     values = _values(text, listed)
@@ -323,12 +312,12 @@ def _dimension(text: str, beside: Sequence[str]) -> Dimension:
                 f'--vary {shown(text)}: {name} takes {", ".join(known)}, not "{shown(value)}"'
             )
     for value in values:
-        parse_build(_current(dimension.arguments(value), beside))
+        parse_build(_current(dimension.arguments(value), common))
     return dimension
 
 
 def _option(name: str) -> str:
-    """The pass option, or the option of `tvmc compile`, that a name means."""
+    """Return the pass option or the option of `tvmc compile` that a name abbreviates."""
     if name in PASS_OPTIONS or "." in name:
         return name
     if f"{_PASS_PREFIX}{name}" in PASS_OPTIONS:
@@ -347,7 +336,7 @@ def _option(name: str) -> str:
 
 
 def _values(text: str, listed: str) -> tuple[str, ...]:
-    """Values with commas between them, or of a list in JSON; each once."""
+    """Parse values separated by commas, or a JSON list. Drop duplicates."""
     if not listed.startswith("["):
         values = [value.strip() for value in listed.split(",")]
         return tuple(dict.fromkeys(values)) if all(values) else ()
@@ -361,12 +350,14 @@ def _values(text: str, listed: str) -> tuple[str, ...]:
 
 
 def _given_options(options: argparse.Namespace) -> Iterator[str]:
-    """The options that have a value, as `Dimension.option` names them."""
+    """Yield the options that the user set, as `Dimension.option` names them."""
     for setting in options.pass_config:
         yield setting.partition("=")[0]
     for dest, name in {**SHORT_PASS_OPTIONS, **LISTED_PASS_OPTIONS}.items():
         if getattr(options, dest):
             yield name
     for action in _parser()._actions:
-        if action.dest not in _UNVARIED and any(_written(action, getattr(options, action.dest))):
+        if action.dest not in _UNVARIED and any(
+            _arguments_of(action, getattr(options, action.dest))
+        ):
             yield action.option_strings[-1]

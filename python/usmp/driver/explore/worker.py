@@ -1,4 +1,4 @@
-"""Builds one configuration of a sweep, in a process that may be on another computer."""
+"""Builds one configuration of a sweep in a process, perhaps on another computer."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def shared_data(
     sent: bool,
     search_seconds: float | None = None,
 ) -> dict[str, Any]:
-    """What all configurations take beside their arguments; plain data.
+    """Return the data that all configurations share, as plain data that can be sent.
 
     Parameters
     ----------
     version
-        of usmp, which has to be that of the worker.
+        version of usmp, which the worker must have too.
     models, contents
-        the model files, and what is in them.
+        the model files and their bytes.
     layout
-        the content of the state layout, if there is one.
+        bytes of the state layout, if there is one.
     sent
-        whether the files are to be made where the worker is, as on another computer.
+        whether the worker writes the files first, because it may be on another computer.
     search_seconds
-        how long each may search, from the time that the worker begins with it.
+        time that each configuration may search, in seconds from the start of its build.
     """
     return {
         "version": version,
@@ -51,15 +51,14 @@ def shared_data(
 
 
 def evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str, Any]:
-    """Build a configuration: its result, or why there is none, as `Result.as_json` has it, with the
-    notes about names of TVM 0.18 under `NOTES`.
+    """Build a configuration, and return `Result.as_json` with the notes about TVM 0.18 in `NOTES`.
 
     Parameters
     ----------
     shared
-        from `shared_data`.
+        result of `shared_data`.
     arguments
-        of `tvmc compile`, without files.
+        arguments of `tvmc compile`, without files.
 
     Raises
     ------
@@ -78,7 +77,7 @@ def evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str,
 
 
 def tell_notes(result: dict[str, Any]) -> None:
-    """Take the notes out of what `evaluate` returned, and tell the user about them."""
+    """Remove the notes from a result of `evaluate`, and issue them as warnings."""
     for text, changes_meaning in result.pop(NOTES, ()):
         category = CompatibilityWarning if changes_meaning else CompatibilityNote
         warnings.warn(text, category, stacklevel=2)
@@ -86,8 +85,7 @@ def tell_notes(result: dict[str, Any]) -> None:
 
 @contextmanager
 def _collected_notes() -> Iterator[list[tuple[str, bool]]]:
-    """Yield the list of the notes that are told within, each with whether a meaning changes;
-    workers have no terminal of the user."""
+    """Collect notes, because a worker has no terminal, and whether each changes a meaning."""
     notes: list[tuple[str, bool]] = []
     show = warnings.showwarning
 
@@ -114,7 +112,7 @@ def _evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str
         options.output = None
         with _files(shared, options) as renamed:
             try:
-                # A worker of a cluster may have several threads, and extensions are for one.
+                # A worker of a cluster may have several threads, but TVM builds one at a time.
                 with compiler_lock:
                     if shared["search_seconds"] is not None:
                         options.deadline = Deadline(time.monotonic() + shared["search_seconds"])
@@ -123,15 +121,17 @@ def _evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str
 
                 return measure(factory).as_json()
             except Exception as error:
-                return Result(*_why(error, renamed)).as_json()
+                return Result(*_failure(error, renamed)).as_json()
     except Exception as error:
-        return Result(*_why(error, {})).as_json()
+        return Result(*_failure(error, {})).as_json()
 
 
 @contextmanager
 def _files(shared: Mapping[str, Any], options: Any) -> Iterator[dict[str, str]]:
-    """Name the models in the options, and make the files if they were sent; yields what the user
-    calls each, by its path here."""
+    """Set the models in the options, and write the files if they were sent.
+
+    Yield the user's path of each written file, by its path on the worker.
+    """
     from usmp.support.temporary_folder import temporary_folder
 
     if shared["contents"] is None:
@@ -143,17 +143,17 @@ def _files(shared: Mapping[str, Any], options: Any) -> Iterator[dict[str, str]]:
         options.FILE = []
         models = zip(shared["models"], shared["contents"], strict=True)
         for number, ((path, name), content) in enumerate(models):
-            made = folder / str(number) / Path(path).name
-            made.parent.mkdir()
-            made.write_bytes(content)
-            renamed[str(made)] = path
-            options.FILE.append(_argument(str(made), name))
+            file = folder / str(number) / Path(path).name
+            file.parent.mkdir()
+            file.write_bytes(content)
+            renamed[str(file)] = path
+            options.FILE.append(_argument(str(file), name))
         if shared["layout"] is not None:
-            made = folder / "layout" / Path(options.state_layout).name
-            made.parent.mkdir()
-            made.write_bytes(shared["layout"])
-            renamed[str(made)] = options.state_layout
-            options.state_layout = str(made)
+            file = folder / "layout" / Path(options.state_layout).name
+            file.parent.mkdir()
+            file.write_bytes(shared["layout"])
+            renamed[str(file)] = options.state_layout
+            options.state_layout = str(file)
         yield renamed
 
 
@@ -161,8 +161,8 @@ def _argument(path: str, name: str | None) -> str:
     return path if name is None else f"{name}={path}"
 
 
-def _why(error: Exception, renamed: Mapping[str, str]) -> tuple[str, str]:
-    """The outcome, and the reason in one line."""
+def _failure(error: Exception, renamed: Mapping[str, str]) -> tuple[str, str]:
+    """Return the outcome, and its reason in one line."""
     from usmp.algorithms.does_not_fit import DoesNotFitError
     from usmp.driver.terminal.error_message import one_line
     from usmp.exploration.result import DOES_NOT_FIT, FAILED, REFUSED

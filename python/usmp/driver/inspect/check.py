@@ -1,4 +1,4 @@
-"""`tvmc check`: whether a model fits a board."""
+"""`tvmc check`: check that a model fits a board."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def add_check_parser(commands: Any) -> None:
 
 def check_fit(options: argparse.Namespace) -> int:
     """Carry out the command; the exit status says whether the model fits."""
-    asked = places(options)
+    all_places = places(options)
     if options.board is not None:
         raise UsageError("--board says what to build for; name boards to fit in --boards")
     if options.export_state_layout is not None:
@@ -85,10 +85,10 @@ def check_fit(options: argparse.Namespace) -> int:
     with stages(options) as stage:
         builds = Builds(options, stage)
         verdicts: list[Verdict] = []
-        for place in asked:
-            builds.remaining = len(asked) - len(verdicts)
+        for place in all_places:
+            builds.remaining = len(all_places) - len(verdicts)
             verdicts.append(builds.verdict(place))
-    fitting = [(place, verdict.fits) for place, verdict in zip(asked, verdicts, strict=True)]
+    fitting = [(place, verdict.fits) for place, verdict in zip(all_places, verdicts, strict=True)]
     does_fit = is_within(options, fitting)
     _show(options, verdicts, does_fit)
     return 0 if does_fit else NOT_WITHIN

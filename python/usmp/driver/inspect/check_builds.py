@@ -1,4 +1,4 @@
-"""The builds of `tvmc check`: one for each core, and one for each emulated board."""
+"""The builds of `tvmc check`: one per core, and one per emulated board."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ from usmp.support.plain_text import shown
 from usmp.support.temporary_folder import temporary_folder
 
 _ANY_CORE = "cortex-m0"
-"""What portable C is compiled for, to measure it, where no core is named: with the fewest
-instructions to choose from, it takes the most of them."""
+"""Core to measure portable C for if none is named, because its code is the largest."""
 
 _OWN_STACK = (
     "The stack is that of the model's functions: that of the C library, of interrupts and of the "
@@ -38,14 +37,14 @@ _NO_STACK = "The stack is not counted: its size is not known."
 
 
 class Builds:
-    """Builds a model for what it has to fit, once for each core.
+    """The builds of a model, one per core, that are compared with places.
 
     Parameters
     ----------
     options
-        those of the command line; its files are models, or one archive.
+        options of the command line, whose files are models or a single archive.
     stage
-        shows what is being done.
+        shows the progress.
 
     Raises
     ------
@@ -63,40 +62,39 @@ class Builds:
             module = planned_module(options)
             self._given = load_archive(options.FILE[0]), module
         self.remaining = 1
-        """Builds that remain at most, for which a time budget has to do."""
+        """Upper bound of the remaining builds, which share the time budget."""
         self._chooses_core = self._given is None and _is_any_core(options)
 
     def verdict(self, place: Place) -> Verdict:
-        """Whether the model fits."""
+        """Return whether and how the model fits a place."""
         if place.is_board:
             return self._board_verdict(board_named(place.name))
         archive, module = self._for_core(place.core, self._options.io_pool)
         return self._by_sizes(place, archive, module)
 
     def _for_core(self, core: str, io_pool: str | None) -> tuple[Archive, ArchivedModule]:
-        """The model as it is for that core; an archive, and a model with a target, stay as they
-        are."""
+        """Return the build for a core. Archives, and models with a target, ignore the core."""
         if self._given is not None:
             return self._given
-        wanted = core if self._chooses_core and core.split("+")[0] in CORES else ""
-        if (wanted, io_pool) not in self._built:
-            target = f"c -mcpu={wanted}" if wanted else self._options.target
-            self._stage(f"building for {wanted or target}")
-            self._built[wanted, io_pool] = self._build(target, None, io_pool)
-        return self._built[wanted, io_pool]
+        mcpu = core if self._chooses_core and core.split("+")[0] in CORES else ""
+        if (mcpu, io_pool) not in self._built:
+            target = f"c -mcpu={mcpu}" if mcpu else self._options.target
+            self._stage(f"building for {mcpu or target}")
+            self._built[mcpu, io_pool] = self._build(target, None, io_pool)
+        return self._built[mcpu, io_pool]
 
     def _build(
         self, target: str, board: str | None, io_pool: str | None
     ) -> tuple[Archive, ArchivedModule]:
-        own = {
+        overrides = {
             "target": target,
             "board": board,
             "io_pool": io_pool,
             "remaining_builds": self.remaining,
         }
-        options = argparse.Namespace(**{**vars(self._options), **own})
+        options = argparse.Namespace(**{**vars(self._options), **overrides})
         factory = build_model(options, self._stage)
-        # It ran once; a second time it would register what is registered.
+        # Run extensions once, because a second run would register their operators again.
         self._options.extension = []
         with temporary_folder() as folder:
             path = folder / "model.tar"
@@ -105,7 +103,7 @@ class Builds:
         return archive, archive.module(factory.module_name)
 
     def _by_sizes(self, place: Place, archive: Archive, module: ArchivedModule) -> Verdict:
-        """By what plan and compiler say, without a program for a board."""
+        """Return the verdict from the plan and the compiled code, without linking a program."""
         ram, flash, notes = _ram_parts(module), _constants(module), []
         code = self._code(place, archive, module)
         if isinstance(code, str):
@@ -130,9 +128,9 @@ class Builds:
         return Verdict(**{**vars(verdict), "notes": notes})
 
     def _code(self, place: Place, archive: Archive, module: ArchivedModule) -> CompiledCode | str:
-        """The compiled code, or why it is not counted."""
-        own = module_compiler(module.metadata)
-        cross = core_compiler(place.core) if place.core else own or core_compiler(_ANY_CORE)
+        """Return the compiled code, or the reason why it is not counted."""
+        own_cross = module_compiler(module.metadata)
+        cross = core_compiler(place.core) if place.core else own_cross or core_compiler(_ANY_CORE)
         if cross is None:
             return f"Code not counted: no compiler for {shown(place.core)} is known."
         if shutil.which(cross.program) is None:
@@ -144,7 +142,7 @@ class Builds:
                 files = archive.code(module.name)
                 with without_torch():
                     code = compiled_code(files, module.metadata, cross)
-                # What was made for another machine says nothing of this one.
+                # Code that was compiled for another machine cannot be measured here.
                 why = code.not_linked
                 self._compiled[key] = code if why is None else f"Code not counted: {shown(why)}."
             except BuildError as error:
@@ -152,17 +150,17 @@ class Builds:
         return self._compiled[key]
 
     def _board_verdict(self, board: Board) -> Verdict:
-        """Of an emulated board: a program for it is planned and linked."""
-        make = partial(_sized_place, board)
+        """Return the verdict for an emulated board, for which a program is planned and linked."""
+        board_place = partial(_sized_place, board)
         if self._given is not None and self._given[1].metadata.get("board") != board.name:
-            return self._by_sizes(make(), *self._given)
+            return self._by_sizes(board_place(), *self._given)
         try:
             target, io_pool = self._options.target, self._options.io_pool
             archive, module = self._given or self._build(target, board.name, io_pool)
         except ValueError as error:
-            # That the model itself can be built, the build without the board's memories shows.
-            alone = self._by_sizes(make(), *self._for_core(board.core, None))
-            return Verdict(**{**vars(alone), "why_not": shown(error, 500)})
+            # Build without the board's memories, which raises if the model itself is at fault.
+            without_board = self._by_sizes(board_place(), *self._for_core(board.core, None))
+            return Verdict(**{**vars(without_board), "why_not": shown(error, 500)})
         self._stage(f"linking for {board.name}")
         with without_torch():
             from usmp.boards.emulator import EmulatedModule
@@ -170,13 +168,13 @@ class Builds:
         try:
             sections = EmulatedModule(archive.files, module.metadata, board).sections()
         except BuildError as error:
-            verdict = self._by_sizes(make(), archive, module)
+            verdict = self._by_sizes(board_place(), archive, module)
             if "overflowed" in str(error):
                 return Verdict(**{**vars(verdict), "why_not": shown(error, 500)})
             note = f"The program was not linked: {shown(error, 300)}."
             return Verdict(**{**vars(verdict), "notes": [*verdict.notes, note]})
         memory = program_memory(sections, board)
-        place = make()
+        place = board_place()
         return Verdict(
             board.name,
             board.core,
@@ -194,7 +192,7 @@ class Builds:
 
 
 def _is_any_core(options: argparse.Namespace) -> bool:
-    """Whether the target is plain "c", so that a build can be for the core of each place."""
+    """Return whether the target is plain "c", so that each build may select the place's core."""
     from usmp.objects.targets import parse_targets, target_text
 
     targets = parse_targets(full_target(options), takes_executor_options=True)
@@ -203,7 +201,7 @@ def _is_any_core(options: argparse.Namespace) -> bool:
 
 
 def _sized_place(board: Board) -> Place:
-    """The board with the sizes of the memories that programs of it use."""
+    """Return a board as a place, with the total size of the memories that its programs use."""
     memories = {memory.name: memory.size_bytes for memory in board.memories}
     written = {*board.workspace_memories, board.data_memory}
     read = {*board.constant_memories, board.code_memory}
@@ -217,7 +215,7 @@ def _sized_place(board: Board) -> Place:
 
 
 def _ram_parts(module: ArchivedModule) -> dict[str, int]:
-    """What the plan says of RAM."""
+    """Return the bytes of RAM in the plan, by use."""
     memory = module.metadata["memory"]
     if "ram" in memory:
         ram = memory["ram"]
@@ -233,7 +231,7 @@ def _constants(module: ArchivedModule) -> dict[str, int]:
 
 
 def _advice(verdict: Verdict, module: ArchivedModule) -> list[str]:
-    """What can be done about RAM that is missing, or that nothing can."""
+    """Return sentences about how to reduce RAM, if RAM is missing."""
     if not verdict.ram.missing:
         return []
     ram: Mapping[str, Any] = module.metadata["memory"].get("ram", {})
@@ -242,8 +240,10 @@ def _advice(verdict: Verdict, module: ArchivedModule) -> list[str]:
     rest = verdict.ram.needed - planned
     advice = []
     if with_io < planned:
-        does = "fits" if with_io + rest <= (verdict.ram.available or 0) else "does not fit either"
-        advice.append(f"With --workspace-io it takes {with_io + rest} bytes of RAM, and {does}.")
+        outcome = (
+            "fits" if with_io + rest <= (verdict.ram.available or 0) else "does not fit either"
+        )
+        advice.append(f"With --workspace-io it takes {with_io + rest} bytes of RAM, and {outcome}.")
     is_finished = not [*unfinished_search(module.metadata["memory"])]
     if is_finished and all(p.is_optimal for p in module.pools if not p.is_constant):
         advice.append(

@@ -1,4 +1,4 @@
-"""What a model may have to fit: limits, emulated boards, real parts, boards of the user."""
+"""Places that a model may have to fit: limits, emulated boards, real parts, boards of the user."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _BYTES = "bytes, such as 65536, 0x10000 or 64K"
 
 @dataclass(frozen=True)
 class Place:
-    """What a model may have to fit.
+    """A pair of RAM and flash limits, or a board, that a model may have to fit.
 
     Parameters
     ----------
     name
-        as the user wrote it.
+        name as the user wrote it.
     core
-        that it is compiled for; empty for what `--target` says.
+        core to compile for; empty to use `--target`.
     ram_bytes, flash_bytes
-        None if there is no limit, or `board` has it.
+        sizes in bytes; None if there is no limit, or if the board has its own.
     source
-        where these are from.
+        where the sizes come from.
     is_board
-        whether it is a board that programs are built for.
+        whether it is an emulated board for which programs are linked.
     """
 
     name: str
@@ -44,13 +44,13 @@ class Place:
 
 
 def add_place_options(parser: Any) -> None:
-    """Add `--max-ram` and the others."""
-    for what in ("ram", "flash"):
+    """Add `--max-ram`, `--max-flash`, `--boards` and `--board-memory`."""
+    for memory in ("ram", "flash"):
         parser.add_argument(
-            f"--max-{what}",
+            f"--max-{memory}",
             type=_size,
             metavar="BYTES",
-            help=f"the {'RAM' if what == 'ram' else what} that there is, such as 64K",
+            help=f"the {'RAM' if memory == 'ram' else memory} that there is, such as 64K",
         )
     parser.add_argument(
         "--boards",
@@ -67,29 +67,29 @@ def add_place_options(parser: Any) -> None:
 
 
 def places(options: argparse.Namespace) -> list[Place]:
-    """What the options name, in this order: limits, boards of the user, boards.
+    """Return the places that the options name: limits, then boards of the user, then boards.
 
     Raises
     ------
     UsageError
-        nothing is named, a name is unknown or comes twice, or a board cannot be read.
+        no place is named, a name is unknown or repeated, or a `--board-memory` is malformed.
     """
-    found = []
+    named = []
     if options.max_ram is not None or options.max_flash is not None:
-        found.append(Place("limits", "", options.max_ram, options.max_flash, "the command line"))
-    found += [_described(text) for text in options.board_memory]
+        named.append(Place("limits", "", options.max_ram, options.max_flash, "the command line"))
+    named += [_described(text) for text in options.board_memory]
     if options.boards is not None:
-        found += _named(options.boards)
-    if not found:
+        named += _named(options.boards)
+    if not named:
         raise UsageError(
             "name what the model has to fit: --max-ram, --max-flash, --boards or --board-memory "
             "(see tvmc check --help)"
         )
-    names = [place.name for place in found]
+    names = [place.name for place in named]
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f'"{shown(name)}" is named twice; name each board once')
-    return found
+    return named
 
 
 def _named(text: str) -> list[Place]:
@@ -112,34 +112,34 @@ def _place(name: str) -> Place:
 
 
 def _described(text: str) -> Place:
-    """What "NAME:ram=64K,flash=512K,core=cortex-m4" means."""
+    """Parse a place from "NAME:ram=64K,flash=512K,core=cortex-m4"."""
     name, separator, rest = text.partition(":")
     values: dict[str, str] = {}
     for setting in rest.split(",") if separator else []:
         key, has_value, value = setting.strip().partition("=")
         if not has_value or key not in ("ram", "flash", "core") or key in values:
-            raise _undescribed(text, f'"{shown(setting)}" is not one of ram=, flash= and core=')
+            raise _malformed(text, f'"{shown(setting)}" is not one of ram=, flash= and core=')
         values[key] = value.strip()
     if not name.strip() or "ram" not in values or "flash" not in values:
-        raise _undescribed(text, "a name, ram= and flash= are needed")
+        raise _malformed(text, "a name, ram= and flash= are needed")
     sizes = [_bytes(text, values[key]) for key in ("ram", "flash")]
     core = values.get("core", "")
     if core and core.split("+")[0] not in CORES and core not in RISCV_CORES:
         known = ", ".join([*CORES, *RISCV_CORES])
-        raise _undescribed(text, f'core "{shown(core)}" is not one of {known}')
+        raise _malformed(text, f'core "{shown(core)}" is not one of {known}')
     return Place(name.strip(), core, sizes[0], sizes[1], "the command line")
 
 
 def _bytes(text: str, value: str) -> int:
     number = byte_count(value)
     if number is None or number > INT64_MAX:
-        raise _undescribed(text, f"{shown(value)} is no number of {_BYTES}")
+        raise _malformed(text, f"{shown(value)} is no number of {_BYTES}")
     return number
 
 
-def _undescribed(text: str, why: str) -> UsageError:
+def _malformed(text: str, reason: str) -> UsageError:
     return UsageError(
-        f"--board-memory {shown(text)}: {why}; write it as in "
+        f"--board-memory {shown(text)}: {reason}; write it as in "
         "mine:ram=64K,flash=512K,core=cortex-m4"
     )
 
@@ -152,7 +152,7 @@ def _size(text: str) -> int:
 
 
 def is_within(options: argparse.Namespace, fitting: Sequence[tuple[Place, bool]]) -> bool:
-    """Whether the model fits: all that is named, and of `--boards all` at least one."""
+    """Return whether the model fits all named places, and at least one of `--boards all`."""
     any_of = options.boards is not None and options.boards.strip() == ALL
     listed = {*BOARDS, *PARTS} if any_of else set()
     named = [fits for place, fits in fitting if place.name not in listed]

@@ -1,4 +1,4 @@
-"""`tvmc diff`: what changed from one build of a model to the next."""
+"""`tvmc diff`: compare the memory of two builds of a model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from usmp.report.plan_diff import ModuleDiff
 
 FORMATS = {"table": "", "markdown": ".md", "json": ".json"}
-"""How a difference can be shown, and the ending of a file's name that means it."""
+"""Formats of a difference, and the ending of a file name that selects each."""
 
 _EXAMPLES = """\
   tvmc diff before.tar after.tar
@@ -51,12 +51,12 @@ def add_diff_parser(commands: Any) -> None:
     parser.add_argument(
         "--module-name", metavar="NAME", help="compare this module only (default: all, by name)"
     )
-    for option, what in (("growth", "RAM"), ("flash-growth", "flash")):
+    for option, kind in (("growth", "RAM"), ("flash-growth", "flash")):
         parser.add_argument(
             f"--fail-on-{option}",
             type=growth_limit,
             metavar="LIMIT",
-            help=f"exit with status {NOT_WITHIN} if the {what} grows by more than this: bytes, or "
+            help=f"exit with status {NOT_WITHIN} if the {kind} grows by more than this: bytes, or "
             "a percentage such as 2%%",
         )
     parser.add_argument(
@@ -102,7 +102,7 @@ def _difference(
 
 
 def _facts(name: str, module: PlannedModule) -> tuple[BuildFacts, str]:
-    """The facts of a module, and what of them is not known."""
+    """Return the facts of a module, and a note about unknown facts."""
     from usmp.driver.inspect.measured_code import module_code, source_bytes
     from usmp.report.build_facts import build_facts
 
@@ -122,7 +122,7 @@ def _unmatched(
     after: dict[str, PlannedModule],
     matched: Sequence[tuple[str, PlannedModule, str, PlannedModule]],
 ) -> tuple[list[str], list[str]]:
-    """Names of modules that only one file has."""
+    """Return the names of modules that only the first file has, and only the second."""
     old, new = {pair[0] for pair in matched}, {pair[2] for pair in matched}
     return [name for name in before if name not in old], [n for n in after if n not in new]
 
@@ -184,6 +184,6 @@ def _sentences(
 
 
 def _format_of(path: str | None) -> str:
-    """The format that the ending of a file's name means."""
+    """Return the format that the ending of a file name selects."""
     ending = Path(path or "").suffix.lower()
     return next((name for name, own in FORMATS.items() if own and own == ending), "table")

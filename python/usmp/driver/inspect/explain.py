@@ -1,4 +1,4 @@
-"""`tvmc explain`: why a model needs the memory that it does, and what would reduce it."""
+"""`tvmc explain`: explain the peak of a model's memory, and suggest options that reduce it."""
 
 from __future__ import annotations
 
@@ -85,16 +85,16 @@ def explain_model(options: argparse.Namespace) -> None:
         with stages(options) as stage, build_arguments(options, stage) as (models, arguments):
             import usmp
 
-            found = usmp.explain(
+            explanation = usmp.explain(
                 models, suggestions=not options.no_suggestions, progress=stage, **arguments
             )
-        note_interrupted_search(options, found.module)
-        document = found.document
+        note_interrupted_search(options, explanation.module)
+        document = explanation.document
     _show(options, document)
 
 
 def _show(options: argparse.Namespace, document: Mapping[str, Any]) -> None:
-    """Print the document, or write it to the file that was asked for."""
+    """Print the document, or write it to the output file."""
     from usmp.report.explanation import explanation_json, explanation_markdown, print_explanation
 
     ending = Path(options.output or "").suffix.lower()

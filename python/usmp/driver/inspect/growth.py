@@ -1,4 +1,4 @@
-"""`--fail-on-growth`: how much more memory a build may take than another."""
+"""`--fail-on-growth`: limits on the growth of memory between two builds."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _PERCENT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*%")
 
 @dataclass(frozen=True)
 class GrowthLimit:
-    """What growth is allowed: bytes, or a percentage of what was there before.
+    """The largest growth that is allowed: in bytes, or in percent of the size before.
 
     Parameters
     ----------
     text
-        as the user wrote it.
+        limit as the user wrote it.
     bytes
-        None if it is a percentage.
+        limit in bytes; None if `percent` is set.
     percent
-        None if it is bytes.
+        limit in percent; None if `bytes` is set.
     """
 
     text: str
@@ -37,7 +37,7 @@ class GrowthLimit:
     percent: Fraction | None = None
 
     def allows(self, change: Change) -> bool:
-        """Whether it grew by no more than that."""
+        """Return whether a change is within the limit."""
         if self.percent is not None:
             return 100 * change.growth <= self.percent * (change.before or 0)
         assert self.bytes is not None
@@ -45,7 +45,7 @@ class GrowthLimit:
 
 
 def growth_limit(text: str) -> GrowthLimit:
-    """The value of `--fail-on-growth` and `--fail-on-flash-growth`."""
+    """Parse the value of `--fail-on-growth` or `--fail-on-flash-growth`."""
     percent = _PERCENT.fullmatch(text.strip())
     if percent:
         return GrowthLimit(text.strip(), None, Fraction(percent[1]))
@@ -58,12 +58,12 @@ def growth_limit(text: str) -> GrowthLimit:
 
 
 def checked_limits(options: argparse.Namespace, diff: ModuleDiff) -> list[dict[str, Any]]:
-    """What the limits that are given say of a module.
+    """Compare the changes of a module with the limits, and return a result for each limit.
 
     Raises
     ------
     UsageError
-        there is a limit for the RAM, and a file does not say what it is.
+        there is a limit for the RAM, but a file lacks the size of the RAM.
     """
     results = []
     if options.fail_on_growth is not None:
@@ -76,20 +76,20 @@ def checked_limits(options: argparse.Namespace, diff: ModuleDiff) -> list[dict[s
         results.append(_result("--fail-on-growth", "RAM", options.fail_on_growth, diff, change))
     if options.fail_on_flash_growth is not None:
         has_code = "flash_size_bytes" in diff.sums
-        what = "flash" if has_code else "flash for constants (code not counted)"
+        memory = "flash" if has_code else "flash for constants (code not counted)"
         limit = options.fail_on_flash_growth
-        results.append(_result("--fail-on-flash-growth", what, limit, diff, diff.flash))
+        results.append(_result("--fail-on-flash-growth", memory, limit, diff, diff.flash))
     return results
 
 
 def _result(
-    option: str, what: str, limit: GrowthLimit, diff: ModuleDiff, change: Change
+    option: str, memory: str, limit: GrowthLimit, diff: ModuleDiff, change: Change
 ) -> dict[str, Any]:
     return {
         "module": diff.name,
         "option": option,
         "limit": limit.text,
-        "what": what,
+        "what": memory,
         "before": change.before,
         "after": change.after,
         "exceeded": not limit.allows(change),
@@ -97,7 +97,7 @@ def _result(
 
 
 def growth_sentence(result: dict[str, Any]) -> str:
-    """A result in one line."""
+    """Return a result as a sentence."""
     growth = result["after"] - result["before"]
     name = f"{shown(result['module'])}: " if result["module"] else ""
     if not result["exceeded"]:

@@ -1,4 +1,4 @@
-"""`tvmc info`: what a model file or an archive has, without compiling anything."""
+"""`tvmc info`: describe a model file or an archive without compiling it."""
 
 from __future__ import annotations
 
@@ -73,20 +73,18 @@ def _description(options: argparse.Namespace) -> dict[str, Any]:
         }
     from usmp.frontend.describe_model import describe_model
 
-    described = asdict(
-        describe_model(options.FILE, **import_arguments(options)), dict_factory=_members
-    )
-    unneeded = {"inputs", "outputs", "states"} if described["entries"] else {"entries"}
-    if not described["sizes"]:
+    model = asdict(describe_model(options.FILE, **import_arguments(options)), dict_factory=_members)
+    unneeded = {"inputs", "outputs", "states"} if model["entries"] else {"entries"}
+    if not model["sizes"]:
         unneeded.add("sizes")
     return {
         "file": options.FILE,
-        **{name: value for name, value in described.items() if name not in unneeded},
+        **{name: value for name, value in model.items() if name not in unneeded},
     }
 
 
 def _members(members: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """An object, without what is said of few tensors only."""
+    """Return a dict of these members, without `updated` if it is False, as for most tensors."""
     return {name: value for name, value in members if (name, value) != ("updated", False)}
 
 
@@ -108,7 +106,7 @@ def _module(module: ArchivedModule) -> dict[str, Any]:
 
 
 def _tensors_of(module: ArchivedModule) -> dict[str, Any]:
-    """Inputs, outputs and states; of several entries under their names."""
+    """Return inputs, outputs and states: of one entry directly, of several as a list."""
     entries = [
         {
             "entry": entry.name,
@@ -125,7 +123,7 @@ def _tensors_of(module: ArchivedModule) -> dict[str, Any]:
 
 
 def _sizes_of(entry: ArchivedEntry) -> dict[str, Any]:
-    """The sizes that a run takes, if there are some."""
+    """Return the symbolic sizes that a run takes, if there are any."""
     sizes = [
         {
             "name": size.name,
@@ -139,7 +137,7 @@ def _sizes_of(entry: ArchivedEntry) -> dict[str, Any]:
 
 
 def _states(module: ArchivedModule) -> list[list[dict[str, Any]]]:
-    """What each entry uses of what is kept between runs, and whether it changes that."""
+    """Return the states that each entry uses, and whether the entry changes them."""
     mains = module.metadata["memory"]["functions"]["main"]
     if len(mains) > 1:
         return [
@@ -149,7 +147,7 @@ def _states(module: ArchivedModule) -> list[list[dict[str, Any]]]:
             ]
             for main in mains
         ]
-    # The only entry changes them all: a state that nothing changes is a constant.
+    # A single entry changes all states, because a state that nothing changes is a constant.
     layout = archived_state_layout(module)
     states = layout.states if layout else ()
     return [[{"name": s.name, "bytes": s.size_bytes, "changed": True} for s in states]]

@@ -1,4 +1,4 @@
-"""`tvmc list`: what a build can choose from."""
+"""`tvmc list`: list the targets, boards, algorithms and options of a build."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from usmp.tvm018 import OldName
 Rows: TypeAlias = list[dict[str, Any]]
 
 _LEAST_WIDTH, _LEAST_SENTENCE, _INDENT = 32, 56, 6
-"""Characters of a description, or of a longer sentence, in a line beside its name, and spaces
-before one below its name."""
+"""Fewest characters for a description, or for a sentence, beside its name; else indent it below."""
 
 _EXAMPLES = """\
   tvmc list                         everything, in sections
@@ -80,8 +79,10 @@ def _table(title: str, rows: Rows, width: int) -> str:
 
 
 def _lines(row: dict[str, Any], names: int, width: int, above: str | None) -> Iterator[str]:
-    """The name and what it is, beside it, or below where there is little room; then only once, if
-    the row above has it too."""
+    """Yield the lines of a row: the description beside its name, or below it on narrow terminals.
+
+    Below, omit the name if the row above has the same one.
+    """
     name = f"  {row['name']:{names}}  "
     if width < len(name) + (_LEAST_SENTENCE if "verdict" in row else _LEAST_WIDTH):
         if row["name"] != above:
@@ -93,7 +94,7 @@ def _lines(row: dict[str, Any], names: int, width: int, above: str | None) -> It
 
 
 def _width() -> int:
-    """Of a line: that of the terminal. Of what is no terminal, a row is a line, for `grep`."""
+    """Return the width of the terminal. Elsewhere each row is a single line, for `grep`."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         return shutil.get_terminal_size().columns
     return sys.maxsize
@@ -107,9 +108,9 @@ def _line(row: dict[str, Any]) -> str:
         return f"{case} {row['verdict']}: {row['description']}".lstrip()
     if "type" not in row:
         return str(row["description"])
-    takes = ", ".join(row["values"]) or row["type"]
+    values = ", ".join(row["values"]) or row["type"]
     default = f"; default: {row['default']}" if row["default"] is not None else ""
-    return f"{row['description']} ({takes}{default})"
+    return f"{row['description']} ({values}{default})"
 
 
 def _targets() -> Rows:
@@ -119,7 +120,7 @@ def _targets() -> Rows:
 
 
 def _accelerators() -> list[str]:
-    """No patterns can be registered where TVM is not loaded."""
+    """Return the accelerators with registered patterns: none if TVM is not loaded."""
     if "tvm" not in sys.modules:
         return []
     from usmp.relax.accelerators import registered_accelerators
@@ -162,7 +163,7 @@ def _algorithms() -> Rows:
 
 
 def _registered_algorithms() -> list[str]:
-    """None can be registered where tvm-ffi is not loaded."""
+    """Return the registered algorithms: none if tvm-ffi is not loaded."""
     if "tvm_ffi" not in sys.modules:
         return []
     from usmp.algorithms import registered_algorithms
@@ -184,7 +185,7 @@ def _pass_configs() -> Rows:
 
 
 def _old_names(rows: Iterable[OldName]) -> Rows:
-    """The names of TVM 0.18, each with its values, its verdict and the reason."""
+    """Return a row for each name of TVM 0.18, with its values, its verdict and the reason."""
     return [
         {
             "name": row.name,
@@ -200,7 +201,7 @@ def _old_names(rows: Iterable[OldName]) -> Rows:
 
 
 OLD_OPTIONS = "options-of-0.18"
-"""The section with the names of TVM 0.18, which is only shown where it is asked for."""
+"""The section with the names of TVM 0.18, which is shown only on request."""
 
 SECTIONS = {
     "targets": _targets,
@@ -210,4 +211,4 @@ SECTIONS = {
     "algorithms": _algorithms,
     "pass-configs": _pass_configs,
 }
-"""The sections: name -> what makes its rows."""
+"""Functions that make the rows of each section, by the name of the section."""

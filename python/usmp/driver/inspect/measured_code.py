@@ -1,4 +1,4 @@
-"""The compiled size of what an archive has, for commands that compare and check."""
+"""Measure the compiled size of a module in an archive, for `tvmc check` and `tvmc diff`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ if TYPE_CHECKING:
 
 
 def source_bytes(archive: Archive, name: str) -> int:
-    """Bytes of the C files of a module."""
+    """Return the total size of the C files of a module, in bytes."""
     files = archive.code(name)
     return sum(len(content) for path, content in files.items() if path.endswith(".c"))
 
 
 def module_code(archive: Archive, name: str) -> Code | str:
-    """The code of a module, compiled for its board or core, or else for this host; or why it could
-    not be compiled."""
+    """Compile a module for its board, core or this host; return its code or why it failed."""
     from usmp.boards.core_compilers import module_compiler
     from usmp.report.build_facts import Code
     from usmp.runtime import BuildError

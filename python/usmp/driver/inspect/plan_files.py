@@ -1,5 +1,4 @@
-"""Files with a plan, read for a comparison: an archive, its metadata.json, or the JSON of `tvmc
-plan`."""
+"""Read the plans to compare: from an archive, a metadata.json, or the JSON of `tvmc plan`."""
 
 from __future__ import annotations
 
@@ -18,20 +17,19 @@ if TYPE_CHECKING:
     from usmp.runtime import Archive
 
 Plans = Mapping[str, "PlannedModule"]
-"""The modules of a file by name; the name of the only one may be empty."""
+"""The modules of a file by name; a single module may have an empty name."""
 
 
 @dataclass(frozen=True)
 class PlannedModule:
-    """A module of a file, checked.
+    """A checked module of a file.
 
     Parameters
     ----------
     memory, operators
-        what metadata.json has under these names; there are no operators where the file has only
-        the memory.
+        the values of these keys in metadata.json; operators are None if the file has only a plan.
     archive
-        that it is part of; None without C.
+        the archive that contains the module; None if the file has no C.
     """
 
     memory: Mapping[str, Any]
@@ -40,7 +38,7 @@ class PlannedModule:
 
 
 def read_plans(path: str) -> dict[str, PlannedModule]:
-    """The modules of an archive (.tar) or of a JSON file.
+    """Read the modules of an archive (.tar) or of a JSON file.
 
     Raises
     ------
@@ -87,7 +85,7 @@ def _read_json(path: str) -> dict[str, PlannedModule]:
 
 
 def _content(path: str) -> bytes:
-    """The whole file, unless it is larger than any that is written; it may be a pipe."""
+    """Return the bytes of a file or pipe, cut one byte beyond the largest metadata that is read."""
     from usmp.runtime.read_metadata import LARGEST_METADATA_BYTES
 
     try:
@@ -98,7 +96,7 @@ def _content(path: str) -> bytes:
 
 
 def _checked_memory(memory: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The same, if all that is compared has the form that metadata.json gives it."""
+    """Check the members of a plan that are compared, and return the plan."""
     from usmp.runtime.archived_module import check_ram
     from usmp.runtime.archived_pool import read_pool
     from usmp.runtime.read_metadata import is_count, is_list_of, is_text, read_value
@@ -123,7 +121,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 
 def _operators(path: str, name: str, metadata: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """What it says of operators, checked; None if it says nothing, as earlier archives."""
+    """Check and return the operators in the metadata, or None, as in earlier archives."""
     from usmp.runtime.read_metadata import (
         DamagedMetadata,
         is_count,
@@ -160,7 +158,7 @@ def _operators(path: str, name: str, metadata: Mapping[str, Any]) -> list[dict[s
 def matching_modules(
     before: Plans, after: Plans, name: str | None
 ) -> list[tuple[str, PlannedModule, str, PlannedModule]]:
-    """The modules to compare: of one name, or the only one of each file.
+    """Return the pairs of modules to compare: those with equal names, or the single ones.
 
     Parameters
     ----------
@@ -170,15 +168,15 @@ def matching_modules(
     Raises
     ------
     UsageError
-        there is no such module, or no module of one name in both files.
+        there is no such module, or the files have no common name.
     """
     if name is None and len(before) == len(after) == 1:
-        [(old, was)], [(new, now)] = before.items(), after.items()
-        return [(old, was, new, now)]
+        [(old_name, old_module)], [(new_name, new_module)] = before.items(), after.items()
+        return [(old_name, old_module, new_name, new_module)]
     names = [key for key in after if key in before] if name is None else [name]
     for side, plans in (("before", before), ("after", after)):
         if not names or names[0] not in plans:
-            held = ", ".join(json.dumps(shown(key)) for key in plans if key) or "no names"
-            what = f'has no module "{shown(name)}"' if name else "shares no module with the other"
-            raise UsageError(f"the build {side} {what}; its modules: {held}")
+            names_in_file = ", ".join(json.dumps(shown(key)) for key in plans if key) or "no names"
+            fault = f'has no module "{shown(name)}"' if name else "shares no module with the other"
+            raise UsageError(f"the build {side} {fault}; its modules: {names_in_file}")
     return [(key, before[key], key, after[key]) for key in names]

@@ -1,6 +1,6 @@
-"""What `usmp-opt` reads: TVMScript, or a model.
+"""The input of `usmp-opt`: TVMScript, or a model.
 
-TVMScript is Python: what a file says, it does. The text of a model is never read so.
+TVMScript is Python and runs as it is read. Models never run code.
 """
 
 from __future__ import annotations
@@ -24,20 +24,19 @@ from usmp.driver.options.import_options import import_arguments
 from usmp.frontend.model_file import ENDINGS
 
 _DIAGNOSTIC = re.compile(r"error: (.*)\n --> .*:(\d+):\d+")
-"""What TVM's parser says of a line."""
+"""Message of TVM's parser, with its line."""
 _SEPARATOR = re.compile(r"^# -----[ \t]*\n", re.MULTILINE)
 
 
 def read_modules(options: argparse.Namespace) -> list[IRModule]:
-    """The modules of a file, in their order.
+    """Read the modules of a file in order.
 
     Raises
     ------
     UsageError
-        a file of another kind, or that is no text, or a part of it with no module in it, or with
-        several.
+        the ending is unknown, the file is not UTF-8, or a part of it has no module or several.
     UnsupportedModelError
-        a model that cannot be imported.
+        the model cannot be imported.
     """
     path = options.FILE
     ending = Path(path).suffix.lower()
@@ -59,7 +58,7 @@ def read_modules(options: argparse.Namespace) -> list[IRModule]:
     modules, line = [], 0
     for part in parts:
         if part.strip():
-            # Lines of errors are those of the file.
+            # Keep the line numbers of the file in errors.
             modules.append(_module_of("\n" * line + part, name))
         line += part.count("\n") + 1
     if not modules:
@@ -68,8 +67,8 @@ def read_modules(options: argparse.Namespace) -> list[IRModule]:
 
 
 def _module_of(text: str, name: str) -> IRModule:
-    """Run a text, and return the module that it makes: the one of a class, or of functions."""
-    # TVM's parser reads the source of a class or function from the file that it is said to be in.
+    """Run TVMScript, and return the module of its class, or a module of its functions."""
+    # TVM's parser reads the source of a class or function from `linecache`, by its file name.
     file = f"<{name.strip('<>')}>"
     lines = text.splitlines(keepends=True)
     linecache.cache[file] = (len(text), None, lines, file)
@@ -77,21 +76,21 @@ def _module_of(text: str, name: str) -> IRModule:
     scope.__file__ = file
     known = {"tvm": tvm, "usmp": usmp, "I": ir, "T": tirx, "R": relax}
     vars(scope).update(known)
-    before, sys.modules[scope.__name__] = sys.modules.get(scope.__name__), scope
+    previous, sys.modules[scope.__name__] = sys.modules.get(scope.__name__), scope
     try:
         exec(compile(text, file, "exec"), vars(scope))
     except Exception as error:
-        raise UsageError(f"{name}{_what_is_wrong(error, file)}") from error
+        raise UsageError(f"{name}{_located_message(error, file)}") from error
     finally:
         del sys.modules[scope.__name__]
-        if before is not None:
-            sys.modules[scope.__name__] = before
-    made = {key: value for key, value in vars(scope).items() if key not in known}
-    return _only_module(made, name)
+        if previous is not None:
+            sys.modules[scope.__name__] = previous
+    definitions = {key: value for key, value in vars(scope).items() if key not in known}
+    return _only_module(definitions, name)
 
 
-def _what_is_wrong(error: Exception, file: str) -> str:
-    """The line of the file, and what is wrong there."""
+def _located_message(error: Exception, file: str) -> str:
+    """Return the line of an error, and its message."""
     if isinstance(error, SyntaxError):
         return f", line {error.lineno}: {error.msg}"
     match = _DIAGNOSTIC.match(str(error))
@@ -102,11 +101,11 @@ def _what_is_wrong(error: Exception, file: str) -> str:
     return f"{where}: {type(error).__name__}: {error}"
 
 
-def _only_module(made: dict[str, Any], name: str) -> IRModule:
-    modules = [value for value in made.values() if isinstance(value, IRModule)]
+def _only_module(definitions: dict[str, Any], name: str) -> IRModule:
+    modules = [value for value in definitions.values() if isinstance(value, IRModule)]
     functions = {
         key: value
-        for key, value in made.items()
+        for key, value in definitions.items()
         if isinstance(value, tvm.tirx.PrimFunc | tvm.relax.Function)
     }
     if len(modules) > 1:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tvm.ir import IRModule
 
 SEPARATOR = "# -----"
-"""A line of its own between the modules of a file, as of the output."""
+"""Line between the modules of an input file, and of the output."""
 
 _FAILED, _INTERRUPTED = 1, 130
 
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             return _INTERRUPTED
         except BrokenPipeError:
-            # Nobody reads on; what is left would be an error when Python writes it at its exit.
+            # The reader closed the pipe: discard the rest, so that Python can flush it at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except Exception as error:
             tell(error, False, stderr, "usmp-opt")
@@ -163,7 +163,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _after_passes(mod: IRModule, options: argparse.Namespace) -> IRModule:
-    """What the passes make of a module."""
+    """Run the passes over a module, and return the result."""
     from tvm.ir.transform import PassContext, Sequential
 
     from usmp.driver.opt.passes import parse_passes
@@ -191,18 +191,18 @@ def _after_passes(mod: IRModule, options: argparse.Namespace) -> IRModule:
     if states is not None:
         states = choose_state_pool(states, workspace, targets.names)
         mod = STATE_MEMORY_POOL_ATTR.put(mod, states)
-    # A pass may be about to plan inputs and outputs.
+    # Assume that inputs and outputs are planned, because a pass may do so.
     io_pool = choose_io_pool(options.io_pool, workspace, constants, states, is_planned=True)
     if io_pool is not None:
         mod = IO_MEMORY_POOL_ATTR.put(mod, io_pool)
     with pass_context(options.pass_config):
-        # Here, as a pipeline reads options when it is made.
+        # Parse passes inside the context, because a pipeline reads options in its constructor.
         passes = parse_passes(options.passes)
-        watching = instruments(options, mod)
-        PassContext.current().override_instruments(watching)
+        watchers = instruments(options, mod)
+        PassContext.current().override_instruments(watchers)
         with planning_session(planning_options().deadline(options.start_seconds)):
             mod = apply_passes(Sequential(passes, name="usmp-opt"), mod) if passes else mod
-    unseen = [name for watch in watching for name in watch.unseen()]
+    unseen = [name for watcher in watchers for name in watcher.unseen()]
     if unseen:
         raise UsageError(
             f"{unseen[0]} did not run, so there is nothing to print; --print-after-all shows "

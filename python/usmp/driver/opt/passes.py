@@ -1,4 +1,4 @@
-"""Passes by name, as `usmp-opt` takes them: `AssignPoolInfo,usmp.LowerMain{target=c}`."""
+"""Parse the passes of `usmp-opt`, such as `AssignPoolInfo,usmp.LowerMain{target=c}`."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _ONE = re.compile(r"\s*([\w.]+)\s*(?:\{([^{}]*)\})?\s*(,|$)")
 _OF_TVM = re.compile(r"(relax|tirx|s_tir)\.transform\.(\w+)")
 
 _NOT_BY_NAME = ("ConvertPoolAllocationsToOffsets",)
-"""Takes a plan, which no text says; `UnifiedStaticMemoryPlanner` runs it."""
+"""Passes that take a plan, which has no text form; `UnifiedStaticMemoryPlanner` runs them."""
 
 
 def known_passes() -> dict[str, Callable[..., Pass]]:
-    """What makes each pass of ours, by its name without the `usmp.`, in alphabetical order."""
-    found = {name: make for name, make in PASSES.items() if name not in _NOT_BY_NAME}
-    found |= {"PlanForBoard": PlanForBoard}
-    found |= {"Pipeline": get_pipeline}
-    return dict(sorted(found.items()))
+    """Return the constructors of our passes, by name without `usmp.`, in alphabetical order."""
+    makers = {name: make for name, make in PASSES.items() if name not in _NOT_BY_NAME}
+    makers |= {"PlanForBoard": PlanForBoard}
+    makers |= {"Pipeline": get_pipeline}
+    return dict(sorted(makers.items()))
 
 
 def described_passes() -> Iterator[str]:
-    """A line for each pass: its name, its options, and the first sentence of its contract."""
+    """Yield the name, the options and the first paragraph of the docstring of each pass."""
     for name, make in known_passes().items():
         options = " ".join(f"{option}=" for option in _options_of(make))
         title = f"usmp.{name}" + (f"{{{options}}}" if options else "")
@@ -43,12 +43,12 @@ def described_passes() -> Iterator[str]:
 
 
 def parse_passes(text: str) -> list[Pass]:
-    """The passes that a text lists.
+    """Parse a list of passes.
 
     Raises
     ------
     UsageError
-        the text is no such list, or a pass or an option of it is not known, or missing.
+        the text is malformed, a pass or an option is unknown, or an option is missing.
     """
     passes, start = [], 0
     while start < len(text.rstrip()):
@@ -82,16 +82,16 @@ def _make(name: str, text: str) -> Pass:
     if missing:
         raise UsageError(f"pass {name}: needs {missing[0]}, as in {name}{{{missing[0]}=...}}")
     try:
-        made = make(**options)
+        pass_ = make(**options)
     except TypeError as error:
         raise UsageError(f"pass {name}: {str(error).splitlines()[0]}") from error
-    if not isinstance(made, Pass):
+    if not isinstance(pass_, Pass):
         raise UsageError(f"{name} is no pass")
-    return made
+    return pass_
 
 
 def _maker(name: str) -> Callable[..., Any]:
-    """The class or function of a pass."""
+    """Return the class or function that constructs a pass."""
     known = known_passes()
     if name.removeprefix("usmp.") in known:
         return known[name.removeprefix("usmp.")]
@@ -99,8 +99,8 @@ def _maker(name: str) -> Callable[..., Any]:
     if match is not None:
         make = getattr(import_module(f"tvm.{match[1]}.transform"), match[2], None)
         if callable(make):
-            of_tvm: Callable[..., Any] = make
-            return of_tvm
+            tvm_make: Callable[..., Any] = make
+            return tvm_make
     raise UsageError(
         f'unknown pass "{name}"; usmp-opt --list-passes shows those of usmp, and those of TVM are '
         "relax.transform.NAME, tirx.transform.NAME and s_tir.transform.NAME"
@@ -108,8 +108,8 @@ def _maker(name: str) -> Callable[..., Any]:
 
 
 def _options_of(make: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """The parameters that can be given by name."""
-    # The class that TVM makes of a pass has the constructor of ours.
+    """Return the parameters that can be passed by name."""
+    # TVM wraps a pass class, and only its `__init__` keeps our signature.
     constructor = make.__init__ if inspect.isclass(make) else make
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     parameters = inspect.signature(constructor).parameters
@@ -121,7 +121,7 @@ def _options_of(make: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 def _value(key: str, text: str, parameter: inspect.Parameter) -> object:
-    """The value of an option, by what the pass says that it takes."""
+    """Parse the value of an option by the annotation of the parameter."""
     annotation = str(parameter.annotation)
     if key == "target":
         return text if "OneTarget" in annotation else parse_targets(text).cpu

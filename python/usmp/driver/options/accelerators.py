@@ -1,4 +1,4 @@
-"""What the command line has for accelerators: the user's patterns, and a note if none is used."""
+"""Extensions of the user, and notes about accelerators that are not used."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def load_extensions(paths: Sequence[str]) -> None:
 
 
 def note_unused_accelerators(target: str, factory: Any) -> list[str]:
-    """A line for each accelerator that takes no operator.
+    """Return a note for each accelerator that runs no operator.
 
     Parameters
     ----------
     target
-        what `--target` says.
+        value of `--target`.
     factory
-        the `AOTExecutorFactoryModule` that was built for them.
+        the `AOTExecutorFactoryModule` that was built for the target.
     """
     from usmp.objects.targets import parse_targets
     from usmp.relax.accelerators import patterns_of

@@ -1,4 +1,4 @@
-"""The options of `tvmc compile` and `tvmc plan` that say what is built, and for what."""
+"""The options that `tvmc compile`, `tvmc plan` and others pass to `usmp.build`."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ SHORT_PASS_OPTIONS = {
     "workspace_io": "tir.usmp.use_workspace_io",
     "profile": "tir.usmp.profile",
 }
-"""Options of the command that stand for pass options."""
+"""Pass options that have an option of the command, by its destination."""
 
 LISTED_PASS_OPTIONS = {
     "stream_input": "tir.usmp.stream_inputs",
     "stream_output": "tir.usmp.stream_outputs",
 }
-"""The same for options that may be repeated, each with a name."""
+"""Pass options whose option of the command may be repeated, each time with a name."""
 
 
 def add_build_options(parser: Parser, needs_model: bool = True) -> None:
-    """Add the options; without `needs_model`, there may be something else to plan."""
+    """Add the build options. Without `needs_model`, no FILE is required."""
     parser.takes_files_anywhere = True
-    # Flags that end in the name of a pool must not be taken for shortened ones.
+    # Disallow abbreviations, because a flag that ends in a pool's name could be one.
     parser.allow_abbrev = False
     parser.usage = "%(prog)s [options] [NAME=]FILE ..."
     model = parser.add_argument_group("model")
@@ -156,7 +156,7 @@ def add_build_options(parser: Parser, needs_model: bool = True) -> None:
         "in the workspace too, where they share bytes with other buffers",
     )
     hop = "; or it is a window of time, of which each run is given the N rows that are new"
-    for side, verb, form, more in (
+    for side, verb, form, suffix in (
         ("input", "gives", "NAME[:hop=N]", hop),
         ("output", "takes", "NAME", ""),
     ):
@@ -165,7 +165,7 @@ def add_build_options(parser: Parser, needs_model: bool = True) -> None:
             action="append",
             metavar=form,
             help=f"the application {verb} this {side} row by row, so that it is never there as a "
-            f"whole{more}; may be repeated; the same as --pass-config "
+            f"whole{suffix}; may be repeated; the same as --pass-config "
             f"tir.usmp.stream_{side}s=NAMES",
         )
     passes.add_argument(
@@ -180,7 +180,7 @@ def add_build_options(parser: Parser, needs_model: bool = True) -> None:
 
 
 def _needs_no_torch(options: argparse.Namespace) -> bool:
-    """Whether neither a model nor what the user runs first can have a use for PyTorch."""
+    """Return whether neither a model nor an extension can use PyTorch."""
     return not options.extension and all(
         file.ending in (".tflite", ".onnx") for file in model_files(options)
     )
@@ -193,7 +193,7 @@ def build_model(
     compare_workspace_io: bool = True,
     reference: bool | None = False,
 ) -> Any:
-    """Import and build the models as the options say: an `AOTExecutorFactoryModule`."""
+    """Import and build the models of the options. Return an `AOTExecutorFactoryModule`."""
     with build_arguments(options, stage) as (models, arguments):
         import usmp
 
@@ -209,8 +209,10 @@ def build_model(
 def build_arguments(
     options: argparse.Namespace, stage: ProgressCallback
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Import the models, and yield them with the arguments of `usmp.build`, by name, within the
-    PassContext that the options ask for."""
+    """Import the models, and yield them with the arguments of `usmp.build`.
+
+    The body runs within the PassContext and the planning session of the options.
+    """
     if options.executor not in EXECUTORS:
         raise UsageError(
             f'unknown executor "{options.executor}"; supported: {", ".join(EXECUTORS)}'
@@ -271,7 +273,7 @@ def build_arguments(
 
 
 def _passes(options: argparse.Namespace) -> PassSettings:
-    """What the options say about passes; only `tvmc compile` prints."""
+    """Return the pass settings of the options. Only `tvmc compile` has options that print."""
     return PassSettings(
         options=_pass_settings(options),
         disabled_pass=",".join(options.disabled_pass),
@@ -282,21 +284,21 @@ def _passes(options: argparse.Namespace) -> PassSettings:
 
 
 def _pass_settings(options: argparse.Namespace) -> list[str]:
-    """`--pass-config`, and the options that are one of these by another name."""
+    """Return the settings of `--pass-config`, and of the options that stand for pass options."""
     settings = list(options.pass_config)
     for attribute, name in SHORT_PASS_OPTIONS.items():
         value = getattr(options, attribute)
         if value is None:
             continue
         flag = f"--{attribute.replace('_', '-')}"
-        given, same = (flag, TRUE) if value is True else (f"{flag}={value}", (value,))
+        written, equivalents = (flag, TRUE) if value is True else (f"{flag}={value}", (value,))
         for setting in options.pass_config:
             option, _, other = setting.partition("=")
-            if option == name and (other.lower() if value is True else other) not in same:
+            if option == name and (other.lower() if value is True else other) not in equivalents:
                 raise UsageError(
-                    f"{given} and --pass-config {setting} contradict each other; give one of them"
+                    f"{written} and --pass-config {setting} contradict each other; give one of them"
                 )
-        settings.append(f"{name}={same[0]}")
+        settings.append(f"{name}={equivalents[0]}")
     for attribute, name in LISTED_PASS_OPTIONS.items():
         names = getattr(options, attribute)
         if not names:
@@ -326,5 +328,5 @@ def _executor_options(options: argparse.Namespace) -> dict[str, Any]:
         "unpacked-api",
         "link-params",
     )
-    given = {name: getattr(options, f"executor_aot_{name.replace('-', '_')}") for name in names}
-    return {name: value for name, value in given.items() if value is not None}
+    values = {name: getattr(options, f"executor_aot_{name.replace('-', '_')}") for name in names}
+    return {name: value for name, value in values.items() if value is not None}

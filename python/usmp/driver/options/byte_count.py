@@ -1,4 +1,4 @@
-"""Numbers of bytes on the command line."""
+"""Parse numbers of bytes on the command line."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import re
 _BYTES = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)\s*([kKmMgG]?)(?:i?[bB])?")
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _MOST_DIGITS = 100
-"""Python takes long for numbers of thousands of digits; these are too large in any case."""
+"""More digits are cut, because they are out of range anyway and Python parses them slowly."""
 INT64_MAX = (1 << 63) - 1
 
 
 def byte_count(text: str) -> int | None:
-    """What 1000, 0x400 or 64K means (K is 1024, M is 1024K); None if it means nothing."""
+    """Parse bytes such as 1000, 0x400 or 64K (K is 1024, M is 1024K); None if malformed."""
     match = _BYTES.fullmatch(text.strip())
     if match is None:
         return None
@@ -23,7 +23,7 @@ def byte_count(text: str) -> int | None:
 
 
 def arena_bytes(text: str) -> int:
-    """The value of `--arena-bytes`."""
+    """Parse the value of `--arena-bytes`."""
     number = byte_count(text)
     if number is None or number > INT64_MAX:
         raise argparse.ArgumentTypeError(f"must be bytes, such as 4096, 0x400 or 64K, not {text}")

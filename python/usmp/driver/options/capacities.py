@@ -1,4 +1,4 @@
-"""`--capacity`: bytes that may be used, of the only pool or of one that is named."""
+"""`--capacity`: the bytes of a single pool, or of each named pool, that may be used."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from usmp.driver.options.byte_count import INT64_MAX, byte_count
 
 
 def capacities(given: Sequence[str]) -> int | dict[str, int] | None:
-    """Bytes of the only pool, or of each named pool in the given order; None if none is given.
+    """Parse capacities: bytes of a single pool, or by the names of pools in order, or None.
 
     Raises
     ------
     UsageError
-        a value is no number of bytes, or a pool is named twice, or only some are named.
+        a value is no number of bytes, a pool is named twice, or only some values have a name.
     """
     named: dict[str, int] = {}
     for value in given:
@@ -22,8 +22,8 @@ def capacities(given: Sequence[str]) -> int | dict[str, int] | None:
         if separator and not name.strip():
             raise UsageError(f"--capacity={value}: write it as POOL=BYTES, such as sram=64K")
         if name.strip() in named:
-            what = f'pool "{name.strip()}" is named twice' if separator else "it is given twice"
-            raise UsageError(f"--capacity={value}: {what}")
+            problem = f'pool "{name.strip()}" is named twice' if separator else "it is given twice"
+            raise UsageError(f"--capacity={value}: {problem}")
         named[name.strip()] = _bytes(value, text)
     if "" not in named:
         return named or None

@@ -15,7 +15,7 @@ from usmp.driver.options.size_flags import (
 
 
 def add_import_options(group: Any) -> None:
-    """Add the options to a group."""
+    """Add the import options to a group."""
     group.add_argument(
         "--trust-model",
         action="store_true",
@@ -39,24 +39,24 @@ def add_import_options(group: Any) -> None:
 
 
 def import_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    """What the options say, as `usmp.import_model` takes it.
+    """Return the keyword arguments of `usmp.import_model`.
 
     Raises
     ------
     UsageError
-        `--input-shapes` says no shapes, or `--max` no sizes.
+        `--input-shapes` or `--max` is malformed.
     """
-    given = {name: getattr(options, name) for name in ("max_model_bytes", "max_operators")}
+    limits = {name: getattr(options, name) for name in ("max_model_bytes", "max_operators")}
     return {
         "trust": options.trust_model,
         "input_shapes": input_shapes(options.input_shapes),
         "max_sizes": max_sizes(options.max),
-        **{name: value for name, value in given.items() if value is not None},
+        **{name: value for name, value in limits.items() if value is not None},
     }
 
 
 def _number(text: str) -> int:
-    """A positive number, with K, M or G for powers of 1024."""
+    """Parse a positive number, with K, M or G for powers of 1024."""
     number = byte_count(text)
     if number is None or not 1 <= number <= INT64_MAX:
         raise argparse.ArgumentTypeError(f"must be a number from 1, such as 64M, not {text}")

@@ -31,12 +31,12 @@ def add_pool_options(parser: argparse.ArgumentParser) -> None:
 def memory_pools(
     options: argparse.Namespace, targets: BuildTargets
 ) -> tuple[WorkspaceMemoryPools | None, ConstantMemoryPools | None]:
-    """The pools that the options name, in that order; None where they name none.
+    """Return the workspace pools and the constant pools of the options; None for unset ones.
 
     Raises
     ------
     UsageError
-        something in the flags is wrong, or two pools have one name.
+        a flag is malformed, or two pools have the same name.
     """
     from usmp.driver.options.pool_settings import constant_pool, workspace_pool
     from usmp.objects import ConstantMemoryPools, WorkspaceMemoryPools
@@ -62,20 +62,19 @@ def memory_pools(
 def state_pool(
     options: argparse.Namespace, targets: BuildTargets
 ) -> WorkspacePoolInfo | str | None:
-    """The pool that `--state-pool` names; only its name if nothing else is said about it, or if it
-    is one of the workspace pools.
+    """Return the pool of `--state-pool`, or its name if it is a workspace pool or has no settings.
 
     Raises
     ------
     UsageError
-        something in the flags is wrong, or it is a constant pool.
+        a flag is malformed, or the pool is a constant pool.
     """
     from usmp.driver.options.pool_settings import workspace_pool
 
-    found = state_pool_settings(options)
-    if found is None:
+    named = state_pool_settings(options)
+    if named is None:
         return None
-    name, settings = found
+    name, settings = named
     if name in pool_settings(options, CONSTANT):
         raise UsageError(
             f"{STATE_POOL}={name}: that is a constant pool, which nothing can be written to; "
@@ -97,8 +96,9 @@ def listed_targets(options: argparse.Namespace) -> set[str]:
 
 
 def note_missing_sizes(options: argparse.Namespace, factory: AOTExecutorFactoryModule) -> list[str]:
-    """A line for each pool of which the flag says only the target, though pools after it stay
-    empty: a shell takes what follows a ";" outside of quotes, as the size, for another command.
+    """Return a note for each pool that has a target but no size while later pools stay empty.
+
+    The user probably forgot quotes: a shell ends the command at a ";" before the size.
     """
     empty = [pool.name for pool in factory.interface.pools if pool.is_empty]
     notes = []
@@ -116,7 +116,7 @@ def note_missing_sizes(options: argparse.Namespace, factory: AOTExecutorFactoryM
 
 
 def empty_pool_sentences(factory: AOTExecutorFactoryModule) -> list[str]:
-    """Which of the user's pools nothing lies in, and what that means for the application."""
+    """Return a sentence for each of the user's pools that stays empty."""
     return [
         f"Pool {shown(pool.name)} stays empty: its size is 0"
         f"{'' if pool.is_internal else ', and its address may be NULL'}."

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from tvm.ir import IRModule
 
 _METHODS = ".pt2"
-"""Of the files that can be methods of one module."""
+"""Ending of files that can be methods of a single PyTorch module."""
 
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A model, and the name that the user gives it, if there is one."""
+    """The path of a model, and its name if the user gives one."""
 
     path: str
     name: str | None = None
@@ -35,7 +35,7 @@ class ModelFile:
 
 
 def add_files_options(group: argparse._ActionsContainer, needs_model: bool) -> None:
-    """Add the files, and what may be said of several."""
+    """Add the files, and `--shared-state`."""
     group.add_argument(
         "FILE",
         nargs="+" if needs_model else "*",
@@ -65,18 +65,18 @@ def add_concurrent_option(group: argparse._ActionsContainer) -> None:
 
 
 def model_files(options: argparse.Namespace) -> list[ModelFile]:
-    """The files that are named; that they are there is not checked."""
+    """Return the files of the command line, without checking that they exist."""
     return [_split(value) for value in options.FILE]
 
 
 def check_model_files(options: argparse.Namespace) -> None:
-    """Refuse what cannot be read, before the seconds that TVM takes to load.
+    """Check the files and `--concurrent` early, because TVM takes seconds to load.
 
     Raises
     ------
     UsageError
-        a file is missing; there is one, and something is said of several; entries that may run at
-        once are not two or more.
+        a file is missing, `--shared-state` has only one file, or `--concurrent` does not list two
+        or more distinct entries.
     """
     for file in model_files(options):
         check_readable(file.path)
@@ -94,20 +94,20 @@ def check_model_files(options: argparse.Namespace) -> None:
 
 
 def concurrent_entries(options: argparse.Namespace) -> list[list[str]]:
-    """Entries that may run at once, as `usmp.build` takes them."""
+    """Return the lists of entries that may run at once, as `usmp.build` takes them."""
     return [[name.strip() for name in value.split(",")] for value in options.concurrent]
 
 
 def note_one_program(options: argparse.Namespace, command: str, shown_as: str | None) -> None:
-    """Say first that several models are one program, since the figures are those of all together.
+    """Print a note that several models are one program, because all figures are for them together.
 
     Parameters
     ----------
     command
-        the one that runs, as "check".
+        name of the command, such as "check".
     shown_as
-        how results are printed to stdout; None if they are not. The line precedes text there, and
-        goes to stderr beside formats for other programs.
+        format of the results on stdout; None if stdout has none. The note precedes text on stdout,
+        and goes to stderr for other formats.
     """
     files = [shown(file.path) for file in model_files(options)]
     if len(files) < 2:
@@ -123,12 +123,12 @@ def note_one_program(options: argparse.Namespace, command: str, shown_as: str | 
 
 
 def check_is_none_of(path: str, options: argparse.Namespace, what: str) -> None:
-    """Check as `check_output` that `what` can be written to `path`, and is none of the models.
+    """Check that `what` can be written to `path`, which must not be a model file.
 
     Raises
     ------
     UsageError
-        it is one, or cannot be written.
+        the path is a model file, or see `check_output`.
     """
     for file in model_files(options):
         check_output(path, file.path, what)
@@ -137,22 +137,22 @@ def check_is_none_of(path: str, options: argparse.Namespace, what: str) -> None:
 def import_models(
     options: argparse.Namespace, stage: ProgressCallback
 ) -> IRModule | dict[str, IRModule]:
-    """Import the models as the options say.
+    """Import the models of the options.
 
     Returns
     -------
     IRModule | dict[str, IRModule]
-        One, or several by the names that they get.
+        A single module, or modules by name.
 
     Raises
     ------
     UsageError
-        two models get one name.
+        two models have the same name.
     UnsupportedModelError
         a file cannot be imported.
     ValueError
-        a model has a name that C cannot have; an input or a size is none of the models, or
-        `--input-shapes` or `--max` contradicts one of them.
+        a name is no C identifier; an input or a size belongs to no model; or `--input-shapes` or
+        `--max` contradicts a model.
     """
     import usmp
 
@@ -163,13 +163,13 @@ def import_models(
         return usmp.import_model(files[0].path, **arguments)
     paths = _named(files)
     if options.shared_state and all(file.ending == _METHODS for file in files):
-        # Read together, for only then it is known which of the buffers any of them changes.
+        # Read the methods together, so that a buffer that any method changes is a state of all.
         stage(f"reading {', '.join(paths.values())}")
         return usmp.import_model(paths, **arguments)
     from usmp.frontend.dynamic_sizes import AskedSizes
     from usmp.frontend.model_file import import_with_sizes
 
-    asked = AskedSizes(
+    sizes = AskedSizes(
         arguments.pop("max_sizes"),
         is_for_one_model=len(paths) == 1,
         input_shapes=arguments.pop("input_shapes"),
@@ -177,13 +177,13 @@ def import_models(
     models = {}
     for name, path in paths.items():
         stage(f"reading {path}")
-        models[name] = import_with_sizes(path, asked, **arguments)
-    asked.check_all_known()
+        models[name] = import_with_sizes(path, sizes, **arguments)
+    sizes.check_all_known()
     return models
 
 
 def _split(value: str) -> ModelFile:
-    """What [NAME=]FILE means: paths may have a "=" too."""
+    """Parse [NAME=]FILE, where paths may contain a "=" too."""
     name, separator, path = value.partition("=")
     if not separator or not path or os.sep in name or os.path.exists(value):
         return ModelFile(value)
@@ -191,7 +191,7 @@ def _split(value: str) -> ModelFile:
 
 
 def _named(files: Sequence[ModelFile]) -> dict[str, str]:
-    """The path of each model, by the name of the model."""
+    """Return the paths of the models by name."""
     from usmp.objects.entries import check_entries, entry_name
 
     paths: dict[str, str] = {}

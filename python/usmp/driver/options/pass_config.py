@@ -1,4 +1,4 @@
-"""`--pass-config NAME=VALUE` to a PassContext, with the types that the options have."""
+"""Parse `--pass-config NAME=VALUE` into a PassContext, with the types of the options."""
 
 from __future__ import annotations
 
@@ -21,13 +21,7 @@ _ALGORITHM = "tir.usmp.algorithm"
 
 
 def split_setting(setting: str) -> tuple[str, str]:
-    """Return name and value of NAME=VALUE, without blanks around them.
-
-    Raises
-    ------
-    UsageError
-        there is no "=".
-    """
+    """Return name and value of NAME=VALUE, stripped, or raise UsageError if there is no "="."""
     name, separator, value = setting.partition("=")
     if not separator:
         raise UsageError(f'--pass-config {setting}: write it as "NAME=VALUE"')
@@ -37,58 +31,58 @@ def split_setting(setting: str) -> tuple[str, str]:
 def use_current_options(options: argparse.Namespace) -> list[WrittenName]:
     """Replace names of TVM 0.18 in the `--pass-config` of a command, and return them.
 
-    `--usmp-algorithm` goes where `tir.usmp.enable=0` is, which TVM 0.18 did not read it with.
+    Drop `--usmp-algorithm` beside `tir.usmp.enable=0`, because TVM 0.18 did not read it then.
 
     Raises
     ------
     UsageError
-        options that are refused; it names all of them.
+        options are refused; the message names all of them.
     """
     settings = getattr(options, "pass_config", None)
     if not settings:
         return []
-    options.pass_config, old = current_settings(settings)
+    options.pass_config, replaced = current_settings(settings)
     algorithm = getattr(options, "usmp_algorithm", None)
-    if algorithm is not None and any(one.row.name == ENABLE for one in old):
+    if algorithm is not None and any(name.row.name == ENABLE for name in replaced):
         options.usmp_algorithm = None
-        old += [WrittenName(row, algorithm) for row in BESIDE_ENABLE if row.name == _ALGORITHM]
-    return old
+        replaced += [WrittenName(row, algorithm) for row in BESIDE_ENABLE if row.name == _ALGORITHM]
+    return replaced
 
 
 def told_settings(settings: Sequence[str]) -> list[str]:
-    """Return `current_settings`, and tell the user of the names of TVM 0.18."""
-    current, old = current_settings(settings)
-    tell_all(old)
+    """Return `current_settings`, and warn about the names of TVM 0.18."""
+    current, replaced = current_settings(settings)
+    tell_all(replaced)
     return current
 
 
 def current_settings(settings: Sequence[str]) -> tuple[list[str], list[WrittenName]]:
-    """Return settings, as "NAME=VALUE", without blanks and without names of TVM 0.18, and those.
+    """Return the settings with current names, as "NAME=VALUE", and the replaced names of TVM 0.18.
 
     Raises
     ------
     UsageError
-        options that are refused; it names all of them.
+        options are refused; the message names all of them.
     """
-    given = [split_setting(setting) for setting in settings]
+    parsed = [split_setting(setting) for setting in settings]
     try:
-        current, old = current_options(dict(given))
+        current, replaced = current_options(dict(parsed))
     except ValueError as error:
         raise UsageError(f"pass option {error}") from error
-    if refused := refusal(old):
+    if refused := refusal(replaced):
         raise UsageError(refused)
-    # Without an old name, settings of one option stay as often as they were given.
-    pairs = current.items() if old else given
-    return [f"{name}={setting_text(value)}" for name, value in pairs], old
+    # Without old names, keep repeated settings of an option.
+    pairs = current.items() if replaced else parsed
+    return [f"{name}={setting_text(value)}" for name, value in pairs], replaced
 
 
 def pass_context(settings: Sequence[str]) -> PassContext:
-    """The context with these settings, whose names are those of today.
+    """Return a PassContext with these settings, which have current names.
 
     Raises
     ------
     UsageError
-        an unknown option, or a value of the wrong type.
+        an option is unknown, or a value has the wrong type.
     """
     from tvm.ir.transform import PassContext
 
@@ -107,32 +101,32 @@ def pass_context(settings: Sequence[str]) -> PassContext:
 
 
 def _known_options() -> dict[str, str]:
-    """The types of the options that passes read, by name."""
+    """Return the types of the registered pass options, by name."""
     from tvm.ir.transform import PassContext
 
     types = {str(k): str(v["type"]) for k, v in PassContext.list_configs().items()}
-    # Of any type are those of TVM 0.18; that of CMSIS-NN is read where targets are.
+    # Options of TVM 0.18 are registered with type Any; only the option of CMSIS-NN is read.
     return {name: kind for name, kind in types.items() if kind != "Any" or name == CMSIS_NN_CONFIG}
 
 
 def _unknown(name: str) -> str:
-    """What the user reads of an option that no one knows."""
+    """Return the error message for an unknown option, with the closest known name."""
     last_words = {known.rpartition(".")[2]: known for known in PASS_OPTIONS}
     close = get_close_matches(name.rpartition(".")[2], last_words, n=1)
-    meant = f"; did you mean {last_words[close[0]]}?" if close else ""
+    suggestion = f"; did you mean {last_words[close[0]]}?" if close else ""
     ours = ", ".join(sorted(PASS_OPTIONS))
-    return f'unknown pass option "{name}"{meant}; those of the planner are {ours}'
+    return f'unknown pass option "{name}"{suggestion}; those of the planner are {ours}'
 
 
 def _current_name(name: str, known: Collection[str]) -> str:
-    """The name of an option of a pass of TVM, whose prefix is no longer `tir` but `tirx`."""
+    """Return the current name of a TVM option, whose prefix `tir` became `tirx`."""
     prefix, _, rest = name.partition(".")
     renamed = f"tirx.{rest}"
     return renamed if prefix == "tir" and name not in PASS_OPTIONS and renamed in known else name
 
 
 def _value(name: str, text: str, type_name: str) -> object:
-    """`text` as the type that the option was registered with."""
+    """Parse a value by the type that the option was registered with."""
     if type_name in ("bool", "ir.IntImm", "int", "IntImm"):
         truth = parse_truth(text)
         if truth is not None:

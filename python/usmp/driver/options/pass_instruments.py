@@ -1,4 +1,4 @@
-"""What `usmp-opt` does between passes: it prints the IR, and checks it."""
+"""Instruments that print and verify the IR between passes."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ _ALL = "*"
 
 
 _OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
-"""TVM's advice to users of Python."""
+"""Line of TVM's printer with advice for Python, which `script_of` replaces."""
 
 
 def script_of(mod: IRModule, show_meta: bool) -> str:
-    """The module as TVMScript, with advice for the command line; objects of attributes are printed
-    with `show_meta`."""
+    """Return the module as TVMScript, with the objects of attributes if `show_meta`."""
     text: str = mod.script(show_meta=show_meta).strip()
     return text.replace(_OMITTED, "# Metadata omitted; --show-meta prints it.")
 
 
-def _as_far_as_possible(mod: IRModule, show_meta: bool) -> str:
-    """Return the module as TVMScript; if TVM cannot print it, the functions that it can print."""
+def _printable_script(mod: IRModule, show_meta: bool) -> str:
+    """Return the module as TVMScript, without the functions that TVM cannot print."""
     try:
         return script_of(mod, show_meta)
     except TypeError:
@@ -40,19 +39,19 @@ def _as_far_as_possible(mod: IRModule, show_meta: bool) -> str:
 
 
 class Printer(PassInstrument):  # type: ignore[misc]
-    """Prints the IR before some passes and after some.
+    """An instrument that prints the IR before and after selected passes.
 
     Parameters
     ----------
     before, after
-        names of the passes, with or without `usmp.`; "*" is all of them.
+        names of the passes, with or without `usmp.`; "*" selects all.
     show_meta
-        whether objects of attributes are printed too.
+        whether to print the objects of attributes too.
     stream
-        where to.
+        stream to print to.
     """
 
-    # Objects of C++ have no other attributes else.
+    # Without it, an object of C++ cannot have attributes of Python.
     __slots__ = ("__dict__",)
 
     def __init__(
@@ -64,51 +63,39 @@ class Printer(PassInstrument):  # type: ignore[misc]
         self.seen: set[str] = set()
 
     def run_before_pass(self, mod: IRModule, info: Any) -> None:
-        """Print `mod` if that is wanted."""
+        """Print `mod` if the pass is in `before`."""
         self._print("before", self.before, mod, str(info.name))
 
     def run_after_pass(self, mod: IRModule, info: Any) -> None:
-        """The same."""
+        """Print `mod` if the pass is in `after`."""
         self._print("after", self.after, mod, str(info.name))
 
     def unseen(self) -> list[str]:
-        """Passes whose IR was wanted, but that did not run."""
+        """Return the selected passes that did not run."""
         return [name for name in (*self.before, *self.after) if name not in (_ALL, *self.seen)]
 
-    def _print(self, when: str, wanted: list[str], mod: IRModule, name: str) -> None:
-        matching = {_ALL, name, name.removeprefix("usmp.")}.intersection(wanted)
+    def _print(self, when: str, selected: list[str], mod: IRModule, name: str) -> None:
+        matching = {_ALL, name, name.removeprefix("usmp.")}.intersection(selected)
         if matching:
             self.seen |= matching
-            script = _as_far_as_possible(mod, self.show_meta)
+            script = _printable_script(mod, self.show_meta)
             print(f"# IR {when} {name}\n{script}\n", file=self.stream, flush=True)
 
 
 class Verifier(PassInstrument):  # type: ignore[misc]
-    """Checks what each pass leaves, and names the pass that leaves what is no IR."""
+    """An instrument that checks the IR after each pass, and names the pass that broke it."""
 
     def run_after_pass(self, mod: IRModule, info: Any) -> None:
-        """Check `mod`.
-
-        Raises
-        ------
-        ValueError
-            it is not well-formed.
-        """
+        """Raise ValueError if `mod` is not well-formed."""
         verify(mod, f"after {info.name}")
 
     def unseen(self) -> list[str]:
-        """Nothing is waited for."""
+        """Return no passes, because a verifier selects none by name."""
         return []
 
 
 def verify(mod: IRModule, when: str) -> None:
-    """Check that a module is well-formed, by TVM's rules of Relax and of TIR.
-
-    Raises
-    ------
-    ValueError
-        it is not.
-    """
+    """Raise ValueError if a module is not well-formed by TVM's rules of Relax and of TIR."""
     try:
         tvm.relax.analysis.well_formed(mod)
         for func in mod.functions.values():
@@ -121,18 +108,20 @@ def verify(mod: IRModule, when: str) -> None:
 
 
 def instruments(options: argparse.Namespace, mod: IRModule) -> list[Printer | Verifier]:
-    """What the options ask for; `mod`, which no pass made, is checked at once."""
-    wanted = {
+    """Return the instruments of the options. With `--verify-each`, check `mod` at once."""
+    selected = {
         when: [
             *(name for text in getattr(options, f"print_{when}") for name in text.split(",")),
             *([_ALL] if getattr(options, f"print_{when}_all") else []),
         ]
         for when in ("before", "after")
     }
-    made: list[Printer | Verifier] = []
-    if wanted["before"] or wanted["after"]:
-        made.append(Printer(wanted["before"], wanted["after"], options.show_meta, options.stderr))
+    active: list[Printer | Verifier] = []
+    if selected["before"] or selected["after"]:
+        active.append(
+            Printer(selected["before"], selected["after"], options.show_meta, options.stderr)
+        )
     if options.verify_each:
         verify(mod, "as it was read")
-        made.append(Verifier())
-    return made
+        active.append(Verifier())
+    return active

@@ -1,4 +1,4 @@
-"""What a build is told about passes, on the command line and in Python: its PassContext."""
+"""The pass settings of a build, from the command line or from Python, and their PassContext."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from usmp.driver.options.pass_config import pass_context, told_settings
 
 @dataclass(frozen=True)
 class PassSettings:
-    """What a build is told about passes; what is None is that of the current `PassContext`.
+    """The pass settings of a build. Fields that are None are taken from the current `PassContext`.
 
     Parameters
     ----------
     options
-        pass options, as "tir.usmp.algorithm=hill_climb".
+        pass options, such as "tir.usmp.algorithm=hill_climb".
     opt_level
-        of the context.
+        optimization level of the context.
     disabled_pass
-        names of passes, or one text with commas between them.
+        names of passes, as a list or as text separated by commas.
     instruments
         pass instruments of TVM.
     print_times
-        whether to print what each pass took.
+        whether to print the time of each pass.
     print_before, print_after
-        names of passes before and after which to print the module; with commas in one text.
+        names of passes before and after which to print the module, as in `disabled_pass`.
     """
 
     options: Sequence[str] | None = None
@@ -41,19 +41,19 @@ class PassSettings:
 
     @contextmanager
     def context(self) -> Iterator[None]:
-        """Enter the context, and print at its end what is asked for.
+        """Enter the context, and print the times of the passes at its end.
 
         Raises
         ------
         UsageError
-            a pass option is unknown or has no such value, or a pass to print did not run.
+            a pass option or its value is unknown, or a pass to print did not run.
         """
         from tvm.ir.transform import PassContext
 
         from usmp.driver.options.pass_instruments import Printer
         from usmp.driver.options.pass_times import PassTimes
 
-        given = (
+        base = (
             PassContext.current()
             if self.options is None
             else pass_context(told_settings(self.options))
@@ -61,11 +61,11 @@ class PassSettings:
         before, after = _names(self.print_before), _names(self.print_after)
         printer = Printer(before, after, False, sys.stdout)
         times = PassTimes()
-        instruments = given.instruments if self.instruments is None else self.instruments
+        instruments = base.instruments if self.instruments is None else self.instruments
         with PassContext(
-            opt_level=given.opt_level if self.opt_level is None else self.opt_level,
-            required_pass=list(given.required_pass),
-            disabled_pass=list(given.disabled_pass)
+            opt_level=base.opt_level if self.opt_level is None else self.opt_level,
+            required_pass=list(base.required_pass),
+            disabled_pass=list(base.disabled_pass)
             if self.disabled_pass is None
             else _names(self.disabled_pass),
             instruments=[
@@ -73,7 +73,7 @@ class PassSettings:
                 *([printer] if before or after else []),
                 *instruments,
             ],
-            config=dict(given.config),
+            config=dict(base.config),
         ):
             yield
         for name in printer.unseen():
@@ -85,9 +85,8 @@ class PassSettings:
             print(times.table())
 
 
-def _names(given: str | Sequence[str] | None) -> list[str]:
-    """The names of passes in a list, or in one text with commas between them, which may stand in
-    brackets."""
-    if isinstance(given, str):
-        return [name.strip() for name in given.strip("[]").split(",") if name.strip()]
-    return list(given or [])
+def _names(names: str | Sequence[str] | None) -> list[str]:
+    """Return the names in a list, or in text separated by commas, which may be in brackets."""
+    if isinstance(names, str):
+        return [name.strip() for name in names.strip("[]").split(",") if name.strip()]
+    return list(names or [])

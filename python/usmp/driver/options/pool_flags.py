@@ -1,11 +1,11 @@
-"""Two spellings of memory pools on the command line: RFC 0009's, and that of tvmc in TVM 0.18,
-which had no constant pools, and neither sections nor internal pools.
+"""Parse memory pools in two spellings: that of RFC 0009, and that of tvmc in TVM 0.18.
 
     --usmp-workspace-pools=dtcm,sram --usmp-workspace-pool-dtcm="target=c;size=1000"
     --workspace-pools=dtcm,sram --workspace-pools-targets=dtcm:c
         --workspace-pools-size-hint-bytes=dtcm:1000
 
-Both say the same with the same keys; what the values mean is the matter of `pool_settings`.
+TVM 0.18 had no constant pools, sections or internal pools. Both spellings have the same keys here.
+`pool_settings` (the module) parses their values.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NAMED_FLAG = re.compile(r"(--usmp-(?:workspace|parameter)-pool-)([^=]+)(?:=(.*)
 _EXAMPLE = '"target=c;size=64K"'
 
 _TVM_NAMES = {"target": "targets", "size": "size-hint-bytes"}
-"""What TVM 0.18 called keys that the RFC names otherwise."""
+"""Names in TVM 0.18 of keys that the RFC renamed."""
 
 _HELP = {
     "target": ("POOL:TARGET,...", "targets that may access the pool, as c or c:ro (all)"),
@@ -53,8 +53,10 @@ _HELP = {
 
 @dataclass(frozen=True)
 class PoolKind:
-    """Workspace or constant pools, what they hold, and the flags that name them; `spelling` says
-    whose the flags for single keys are."""
+    """A kind of pools (workspace or constant) and its flags.
+
+    `content` and `spelling` are for the help: the buffers in such pools, and whose flags they are.
+    """
 
     name: str
     rfc_name: str
@@ -63,21 +65,21 @@ class PoolKind:
 
     @property
     def rfc_list(self) -> str:
-        """The RFC's flag that lists the pools."""
+        """Flag of the RFC that lists the pools."""
         return f"--usmp-{self.rfc_name}-pools"
 
     @property
     def rfc_pool(self) -> str:
-        """The beginning of the RFC's flag for one pool, which ends with its name."""
+        """Prefix of the RFC's flag for one pool, before the name of the pool."""
         return f"--usmp-{self.rfc_name}-pool-"
 
     @property
     def tvm_list(self) -> str:
-        """TVM's flag that lists the pools."""
+        """Flag of TVM that lists the pools."""
         return f"--{self.name}-pools"
 
     def tvm_flag(self, key: str) -> str:
-        """TVM's flag for one key of all pools."""
+        """Return TVM's flag for one key of all pools."""
         return f"{self.tvm_list}-{_TVM_NAMES.get(key, key)}"
 
 
@@ -97,7 +99,7 @@ IO_POOL = "--io-pool"
 
 
 def add_pool_flags(parser: argparse.ArgumentParser, kind: PoolKind) -> None:
-    """Add both spellings."""
+    """Add the flags of a kind of pools in both spellings."""
     rfc = parser.add_argument_group(
         f"{kind.name} pools",
         f"Memories for {kind.content}, the most wanted first; by default one in the emitted C.",
@@ -135,11 +137,10 @@ def add_pool_flags(parser: argparse.ArgumentParser, kind: PoolKind) -> None:
 
 
 def split_pool_flags(arguments: Sequence[str]) -> list[str]:
-    """The arguments, the name of a pool in a flag made part of its value: argparse knows no flags
-    that end in a name. `--usmp-workspace-pool-sram=SPEC` becomes
-    `--usmp-workspace-pool-NAME=sram=SPEC`.
+    """Move the pool's name from each flag into its value, because argparse cannot match such flags.
 
-    The value may be an argument of its own, also after "=", as the RFC prints it.
+    `--usmp-workspace-pool-sram=SPEC` becomes `--usmp-workspace-pool-NAME=sram=SPEC`. The value may
+    also be the next argument, even after "=", as the RFC prints it.
     """
     changed: list[str] = []
     remaining = list(arguments)
@@ -157,26 +158,26 @@ def split_pool_flags(arguments: Sequence[str]) -> list[str]:
 
 
 def pool_settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, PoolSettings]:
-    """The listed pools of a kind by name, the most wanted first, with what is said about each.
+    """Return the settings of the listed pools of a kind by name, the preferred pool first.
 
     Raises
     ------
     UsageError
-        both spellings at once, a pool without a name or with one that another has, settings
-        of a pool that is not listed, an unknown key, or a key without value.
+        both spellings are used, a pool has no name or the name of another, a pool with settings is
+        not listed, a key is unknown, or a key has no value.
     """
     settings = _settings(options, kind)
     listed = {*_listed(options, kind.rfc_list), *_listed(options, kind.tvm_list)}
-    return {name: of_pool for name, of_pool in settings.items() if name in listed}
+    return {name: values for name, values in settings.items() if name in listed}
 
 
 def state_pool_settings(options: argparse.Namespace) -> tuple[str, PoolSettings] | None:
-    """The pool that `--state-pool` names, with what the flags of workspace pools say about it.
+    """Return the name of the pool in `--state-pool`, and its settings from workspace pool flags.
 
     Raises
     ------
     UsageError
-        it has no name, or see `pool_settings`.
+        the name is malformed, or see `pool_settings`.
     """
     name = state_pool_name(options)
     if name is None:
@@ -189,26 +190,25 @@ def state_pool_settings(options: argparse.Namespace) -> tuple[str, PoolSettings]
 
 
 def state_pool_name(options: argparse.Namespace) -> str | None:
-    """What `--state-pool` says, if it is given."""
+    """Return the value of `--state-pool`, or None."""
     name: str | None = getattr(options, "state_pool", None)
     return None if name is None else name.strip()
 
 
 def places_io(options: argparse.Namespace) -> bool:
-    """Whether the flags say in which pools inputs and outputs may lie.
+    """Return whether the flags restrict the pools of inputs and outputs.
 
     Raises
     ------
     UsageError
         see `pool_settings`.
     """
-    said = [s[IO].text.strip() for s in pool_settings(options, WORKSPACE).values() if IO in s]
-    return options.io_pool is not None or any(text != "any" for text in said)
+    settings = [s[IO].text.strip() for s in pool_settings(options, WORKSPACE).values() if IO in s]
+    return options.io_pool is not None or any(text != "any" for text in settings)
 
 
 def _settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, PoolSettings]:
-    """What is said about pools: about those that are listed, in this order, and about another one
-    for states."""
+    """Return the settings of the listed pools in order, then of a pool for states only."""
     rfc_flags = [kind.rfc_list, f"{kind.rfc_pool}NAME"]
     tvm_flags = [kind.tvm_list, *(kind.tvm_flag(key) for key in KEYS)]
     rfc, tvm = (
@@ -216,14 +216,14 @@ def _settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, PoolSett
     )
     if rfc and tvm:
         name, _, _ = next(iter(_values(options, rfc_flags[1])), "").partition("=")
-        written = f"{kind.rfc_pool}{name}" if rfc[0] == rfc_flags[1] else rfc[0]
+        rfc_flag = f"{kind.rfc_pool}{name}" if rfc[0] == rfc_flags[1] else rfc[0]
         raise UsageError(
-            f"{written} and {tvm[0]} are two spellings for {kind.name} pools; use one of them"
+            f"{rfc_flag} and {tvm[0]} are two spellings for {kind.name} pools; use one of them"
         )
     if rfc:
-        return _of_listed_pools(options, kind, kind.rfc_list, _rfc_settings(options, kind))
+        return _in_listed_order(options, kind, kind.rfc_list, _rfc_settings(options, kind))
     if tvm:
-        return _of_listed_pools(options, kind, kind.tvm_list, _tvm_settings(options, kind))
+        return _in_listed_order(options, kind, kind.tvm_list, _tvm_settings(options, kind))
     return {}
 
 
@@ -235,11 +235,10 @@ def _listed(options: argparse.Namespace, flag: str) -> list[str]:
     return [name.strip() for value in _values(options, flag)[:1] for name in value.split(",")]
 
 
-def _of_listed_pools(
+def _in_listed_order(
     options: argparse.Namespace, kind: PoolKind, flag: str, settings: Mapping[str, PoolSettings]
 ) -> dict[str, PoolSettings]:
-    """The settings in the order of the list `flag`, which must have all of their pools but that
-    of the states."""
+    """Sort settings by the list in `flag`, which must name each pool but that of the states."""
     lists = _values(options, flag)
     if len(lists) > 1:
         raise UsageError(f"{flag} is given twice; one lists all pools, the most wanted first")
@@ -251,14 +250,14 @@ def _of_listed_pools(
             )
         if name in names[:index]:
             raise UsageError(f'{flag}={lists[0]}: pool "{name}" is named twice')
-    of_states = state_pool_name(options) if kind == WORKSPACE else None
-    if of_states is not None and of_states in settings and of_states not in names:
-        names.append(of_states)
-    for name, of_pool in settings.items():
+    states_name = state_pool_name(options) if kind == WORKSPACE else None
+    if states_name is not None and states_name in settings and states_name not in names:
+        names.append(states_name)
+    for name, values in settings.items():
         if name not in names:
-            (first, *_) = of_pool.values()
-            listed = f"is not in {flag}={lists[0]}" if lists else f"needs {flag}={name}"
-            raise UsageError(f'{first.written}: pool "{name}" {listed}')
+            (first, *_) = values.values()
+            problem = f"is not in {flag}={lists[0]}" if lists else f"needs {flag}={name}"
+            raise UsageError(f'{first.written}: pool "{name}" {problem}')
     return {name: settings.get(name, {}) for name in names}
 
 
@@ -284,8 +283,8 @@ def _rfc_specification(flag: str, specification: str) -> PoolSettings:
         if key in settings:
             raise UsageError(f'{flag}: "{key}" is given twice')
         if (key == INTERNAL) == bool(separator):
-            right = INTERNAL if key == INTERNAL else f"{key}=VALUE"
-            raise UsageError(f'{flag}: write "{part}" as "{right}"')
+            correct = INTERNAL if key == INTERNAL else f"{key}=VALUE"
+            raise UsageError(f'{flag}: write "{part}" as "{correct}"')
         settings[key] = Setting(value, f"{part} in {flag}")
     return settings
 
@@ -306,7 +305,7 @@ def _tvm_settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, Pool
 
 
 def _tvm_values(flag: str, key: str, value: str) -> list[tuple[str, str]]:
-    """Names of pools with what one flag of TVM says about them."""
+    """Return pairs of a pool's name and its value in one flag of TVM."""
     if key == INTERNAL:
         pairs = [(name.strip(), "") for name in value.split(",")]
         is_right = ":" not in value
@@ -320,6 +319,6 @@ def _tvm_values(flag: str, key: str, value: str) -> list[tuple[str, str]]:
 
 
 def _last_of_each_target(bursts: str) -> str:
-    """TVM's flag for bursts speaks of one target; each target keeps the last value."""
+    """Keep the last value of each target, because TVM's flag for bursts names one target a time."""
     last = {target: text for target, _, text in (b.rpartition(":") for b in bursts.split(","))}
     return ",".join(f"{target}:{text}" for target, text in last.items())

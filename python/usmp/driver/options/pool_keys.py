@@ -1,4 +1,4 @@
-"""What can be said about one memory pool: the keys, without TVM, which their values need."""
+"""The keys of the settings of a memory pool. This module does not import TVM."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TypeAlias
 
 @dataclass(frozen=True)
 class Setting:
-    """One property of a pool: its value as text, and how the user wrote the whole of it."""
+    """One property of a pool: its value as text, and the whole argument as the user wrote it."""
 
     text: str
     written: str
 
 
 PoolSettings: TypeAlias = Mapping[str, Setting]
-"""A pool's settings by key, one of `KEYS`."""
+"""The settings of a pool, by key (one of `KEYS`)."""
 
 NUMBERS = {
     "clock-frequency-hz": 1,
@@ -25,22 +25,21 @@ NUMBERS = {
     "read-latency-cycles": 0,
     "write-latency-cycles": 0,
 }
-"""Keys whose value is a number, and the smallest; `PoolInfoProperties` has a field for each."""
+"""Keys with a number, and its minimum; each is a field of `PoolInfoProperties`."""
 
 BURSTS = "target-burst-bytes"
-"""The key whose value has a number for each target."""
+"""Key of the burst length of each target, in bytes."""
 
 ALIGNMENT = "alignment"
-"""The key whose value is a number of bytes of which addresses are multiples."""
+"""Key of the alignment of the buffers, in bytes."""
 
 PLACES = ("pool-offset", "address")
-"""Keys whose value is a number of bytes, also 0; `PoolInfoProperties` has a field for each."""
+"""Keys with a number of bytes, from 0; each is a field of `PoolInfoProperties`."""
 
 IO = "io"
-"""The key that says whether the pool holds inputs and outputs."""
+"""Key that says whether the pool holds inputs and outputs."""
 
 INTERNAL = "internal"
-"""The key that has no value."""
+"""Key without a value: the emitted C defines the pool."""
 
 KEYS = ("target", "size", *NUMBERS, BURSTS, "section", ALIGNMENT, *PLACES, IO, INTERNAL)
-"""All keys."""

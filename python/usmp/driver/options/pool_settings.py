@@ -1,4 +1,4 @@
-"""What a command line says about one memory pool, and the pool that this makes."""
+"""Construct a memory pool from its settings on the command line."""
 
 from __future__ import annotations
 
@@ -30,52 +30,51 @@ _INT64_MAX = (1 << 63) - 1
 
 
 def workspace_pool(name: str, settings: PoolSettings, targets: BuildTargets) -> WorkspacePoolInfo:
-    """The workspace pool of these settings; every target may access it if they name none.
+    """Construct a workspace pool. Every target may access it unless the settings name targets.
 
     Raises
     ------
     UsageError
-        a value that the key does not take, a target that the model is not built for, or
-        a pool that no target may write.
+        a key has an invalid value, a target is not built for, or no target may write to the pool.
     """
     title = f'Workspace Pool "{name}"'
     access = _target_access(title, settings, targets)
     if READ_WRITE_ACCESS not in access.values():
-        listed = ", ".join(f"{target}:{way}" for target, way in access.items())
+        listed = ", ".join(f"{target}:{mode}" for target, mode in access.items())
         raise UsageError(f"{title}: no target may write it ({listed}), so it can hold nothing")
     return WorkspacePoolInfo(name, access, _properties(title, settings, targets, access))
 
 
 def constant_pool(name: str, settings: PoolSettings, targets: BuildTargets) -> ConstantPoolInfo:
-    """The constant pool of these settings; see `workspace_pool`."""
+    """Construct a constant pool; see `workspace_pool`."""
     title = f'Constant Pool "{name}"'
     access = _target_access(title, settings, targets)
     return ConstantPoolInfo(name, access, None, _properties(title, settings, targets, access))
 
 
 def _target_access(title: str, settings: PoolSettings, targets: BuildTargets) -> dict[str, str]:
-    """Each target that may access the pool, with "rw" or "ro"."""
+    """Return the access ("rw" or "ro") of each target that may access the pool."""
     if "target" not in settings:
         return dict.fromkeys(targets.names, READ_WRITE_ACCESS)
     setting = settings["target"]
     if not setting.text.strip():
         raise UsageError(f"No target specified for {title}; {setting.written} names none")
     access: dict[str, str] = {}
-    named: set[str] = set()
+    seen: set[str] = set()
     for part in setting.text.split(","):
-        target, separator, way = (piece.strip() for piece in part.partition(":"))
+        target, separator, mode = (piece.strip() for piece in part.partition(":"))
         name = current_name(target)
         _check_target(title, name, targets)
-        if target in named:
+        if target in seen:
             raise UsageError(f'{setting.written}: target "{target}" is named twice')
-        named.add(target)
-        if separator and way not in (READ_WRITE_ACCESS, READ_ONLY_ACCESS):
+        seen.add(target)
+        if separator and mode not in (READ_WRITE_ACCESS, READ_ONLY_ACCESS):
             raise UsageError(
                 f'{setting.written}: access of target "{target}" must be '
-                f'"{READ_WRITE_ACCESS}" or "{READ_ONLY_ACCESS}", not "{way}"'
+                f'"{READ_WRITE_ACCESS}" or "{READ_ONLY_ACCESS}", not "{mode}"'
             )
-        way = way or READ_WRITE_ACCESS
-        access[name] = way if access.get(name, way) == way else READ_WRITE_ACCESS
+        mode = mode or READ_WRITE_ACCESS
+        access[name] = mode if access.get(name, mode) == mode else READ_WRITE_ACCESS
     return access
 
 
@@ -90,11 +89,11 @@ def _properties(
     title: str, settings: PoolSettings, targets: BuildTargets, access: Mapping[str, str]
 ) -> PoolInfoProperties:
     fields: dict[str, Any] = {
-        key.replace("-", "_"): _number(settings[key], least)
-        for key, least in NUMBERS.items()
-        if _is_given(settings, key)
+        key.replace("-", "_"): _number(settings[key], minimum)
+        for key, minimum in NUMBERS.items()
+        if _has_number(settings, key)
     }
-    if _is_given(settings, "size"):
+    if _has_number(settings, "size"):
         fields["size_hint_bytes"] = _bytes(settings["size"], 1, "; leave it out for no limit")
     if ALIGNMENT in settings:
         fields[ALIGNMENT] = _bytes(settings[ALIGNMENT], 1, "; leave it out for the executor's")
@@ -113,8 +112,8 @@ def _properties(
         raise UsageError(f"{title}: {error}") from error
 
 
-def _is_given(settings: PoolSettings, key: str) -> bool:
-    """Whether a number is given: -1 is what TVM 0.18 wrote for no limit, or an unknown number."""
+def _has_number(settings: PoolSettings, key: str) -> bool:
+    """Return whether a number is set. TVM 0.18 wrote -1 for no limit or an unknown number."""
     has_default = NUMBERS.get(key, 1) > 0
     return key in settings and not (has_default and settings[key].text.strip() == _UNKNOWN)
 
@@ -140,27 +139,27 @@ def _bursts(
     return bursts
 
 
-def _bytes(setting: Setting, least: int, hint: str = "") -> int:
-    """Bytes as linker scripts write them; K and M are binary there."""
+def _bytes(setting: Setting, minimum: int, hint: str = "") -> int:
+    """Parse bytes as in linker scripts, where K is 1024 and M is 1024K."""
     match = _BYTES.fullmatch(setting.text.strip())
-    if match is None or (number := _integer(match[1])) < least:
+    if match is None or (number := _integer(match[1])) < minimum:
         raise UsageError(
-            f"{setting.written}: the value must be bytes, at least {least}, such as 1000, 0x400 "
+            f"{setting.written}: the value must be bytes, at least {minimum}, such as 1000, 0x400 "
             f"or 64K (K is 1024, M is 1024K){hint}"
         )
     return _checked_range(number * _FACTORS[match[2].lower()], setting)
 
 
-def _number(setting: Setting, least: int) -> int:
+def _number(setting: Setting, minimum: int) -> int:
     match = _NUMBER.fullmatch(setting.text.strip())
     number = _integer(match[1]) if match else -1
-    if number < least:
-        raise UsageError(f"{setting.written}: the value must be a whole number, at least {least}")
+    if number < minimum:
+        raise UsageError(f"{setting.written}: the value must be a whole number, at least {minimum}")
     return _checked_range(number, setting)
 
 
 def _integer(text: str) -> int:
-    """Decimal, also with zeros in front, or hexadecimal."""
+    """Parse a decimal number, also with leading zeros, or a hexadecimal number."""
     return int(text, 16 if "x" in text.lower() else 10)
 
 

@@ -1,5 +1,4 @@
-"""`--input-shapes` and `--max`: what sizes are, or how large they may be, that a model leaves
-open."""
+"""`--input-shapes` and `--max`: values or upper bounds of the symbolic sizes of a model."""
 
 from __future__ import annotations
 
@@ -12,16 +11,16 @@ from usmp.support.plain_text import shown
 
 _NO_LIMIT = "none"
 _MOST_DIGITS = 20
-"""More are too large in any case, and Python takes long for thousands."""
+"""More digits are cut, because they are out of range anyway and Python parses them slowly."""
 
 _ANY_EXTENT = ("-1", "?")
-"""How TVM and others write an extent that is open."""
+"""Spellings of a symbolic extent in TVM and elsewhere."""
 
 _SHAPE = re.compile(r"\s*(?P<name>\S.*?)\s*:\s*\[(?P<extents>[^\[\]]*)\]\s*(?:,|$|(?=\s))")
 
 
 def add_input_shapes_option(group: Any) -> None:
-    """Add the option that TVM's `tvmc` had."""
+    """Add `--input-shapes`, as TVM's `tvmc` had it."""
     group.add_argument(
         "--input-shapes",
         action="append",
@@ -32,31 +31,31 @@ def add_input_shapes_option(group: Any) -> None:
     )
 
 
-def input_shapes(given: Sequence[str]) -> dict[str, list[int]]:
-    """What `--input-shapes` says, as `usmp.import_model` takes it.
+def input_shapes(values: Sequence[str]) -> dict[str, list[int]]:
+    """Parse `--input-shapes` into the shapes of inputs by name.
 
     Raises
     ------
     UsageError
-        it is written otherwise, an extent is no number from 1 up, or an input is named twice.
+        a value is malformed, an extent is no number from 1 up, or an input is named twice.
     """
     shapes: dict[str, list[int]] = {}
-    for value in given:
+    for value in values:
         begin = 0
         while begin < len(value.rstrip()):
-            found = _SHAPE.match(value, begin)
-            if found is None:
+            match = _SHAPE.match(value, begin)
+            if match is None:
                 raise UsageError(
                     f"--input-shapes {shown(value)}: write it as NAME:[N,...], such as "
                     '"x:[1,16000]", several with spaces between them'
                 )
-            name, begin = found["name"], found.end()
+            name, begin = match["name"], match.end()
             if name in shapes:
                 raise UsageError(
                     f'--input-shapes {shown(value)}: input "{shown(name)}" is named twice'
                 )
             shapes[name] = [
-                _extent(value, text.strip()) for text in found["extents"].split(",") if text.strip()
+                _extent(value, text.strip()) for text in match["extents"].split(",") if text.strip()
             ]
     return shapes
 
@@ -74,7 +73,7 @@ def _extent(value: str, text: str) -> int:
 
 
 def add_max_option(group: Any) -> None:
-    """Add the option."""
+    """Add `--max`."""
     group.add_argument(
         "--max",
         action="append",
@@ -86,8 +85,8 @@ def add_max_option(group: Any) -> None:
     )
 
 
-def max_sizes(given: Sequence[str]) -> dict[str, int | None]:
-    """What `--max` says, as `usmp.import_model` takes it.
+def max_sizes(values: Sequence[str]) -> dict[str, int | None]:
+    """Parse `--max` into upper bounds by the names of sizes; None for no limit.
 
     Raises
     ------
@@ -95,7 +94,7 @@ def max_sizes(given: Sequence[str]) -> dict[str, int | None]:
         a value is no number from 1 up and not "none", or a size is named twice.
     """
     sizes: dict[str, int | None] = {}
-    for value in given:
+    for value in values:
         for part in _split(value):
             name, separator, text = part.rpartition("=")
             if not separator or not name:
@@ -107,17 +106,17 @@ def max_sizes(given: Sequence[str]) -> dict[str, int | None]:
 
 
 def _split(value: str) -> list[str]:
-    """The parts between commas; one without "=" belongs to a name that has a comma."""
+    """Split at commas, but join a part without "=" with the next, because names may have commas."""
     parts: list[str] = []
-    begun = ""
+    prefix = ""
     for part in value.split(","):
-        begun += part
+        prefix += part
         if "=" in part:
-            parts.append(begun.strip())
-            begun = ""
+            parts.append(prefix.strip())
+            prefix = ""
         else:
-            begun += ","
-    return [*parts, begun] if begun else parts
+            prefix += ","
+    return [*parts, prefix] if prefix else parts
 
 
 def _number(value: str, text: str) -> int | None:
@@ -133,7 +132,7 @@ def _number(value: str, text: str) -> int | None:
 
 
 def _positive(text: str) -> int | None:
-    """A number from 1 up."""
+    """Parse a number from 1 up; None if malformed."""
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdigit()) or int(text[:_MOST_DIGITS]) < 1:
         return None

@@ -1,4 +1,4 @@
-"""Options of `tvmc compile` and `tvmc plan` for what a model keeps between runs."""
+"""Options of `tvmc compile` and `tvmc plan` for the state layout."""
 
 from __future__ import annotations
 
@@ -34,53 +34,46 @@ def add_state_options(parser: Any) -> None:
 
 
 def check_export(options: argparse.Namespace) -> None:
-    """Refuse to write the layout where it cannot be, or over what is read or written.
+    """Check that the layout can be written, and overwrites no input or other output.
 
     Raises
     ------
     UsageError
-        the file cannot be written, or would be overwritten.
+        the layout cannot be written, or would overwrite another file of the command.
     """
-    given, exported = options.state_layout, options.export_state_layout
+    layout, exported = options.state_layout, options.export_state_layout
     if exported is None:
         return
     check_is_none_of(exported, options, _LAYOUT)
     if options.output is not None:
         check_output(exported, options.output, _LAYOUT, "the output")
-    if given is not None:
-        check_output(exported, given, _LAYOUT, "the one that is read")
+    if layout is not None:
+        check_output(exported, layout, _LAYOUT, "the one that is read")
 
 
 def check_state_options(options: argparse.Namespace) -> None:
-    """Refuse files that cannot be read or written, or that are two things at once, before the
-    seconds that TVM takes to load.
+    """Check the files of the options early, because TVM takes seconds to load.
 
     Raises
     ------
     UsageError
         a file is missing, cannot be written, or would be overwritten.
     """
-    given = options.state_layout
-    if given is not None:
-        check_readable(given)
-    if given is not None and options.output is not None:
-        check_output(options.output, given, "the output", _LAYOUT)
+    layout = options.state_layout
+    if layout is not None:
+        check_readable(layout)
+    if layout is not None and options.output is not None:
+        check_output(options.output, layout, "the output", _LAYOUT)
     check_export(options)
 
 
 def check_has_state(options: argparse.Namespace, layout: StateLayout | None) -> None:
-    """Refuse to write the layout of a model without state, before anything is written.
-
-    Raises
-    ------
-    UsageError
-        the layout is asked for, and there is none.
-    """
+    """Raise UsageError if the layout should be exported but the models have no state."""
     if options.export_state_layout is not None and layout is None:
         is_one = len(options.FILE) == 1
-        what = "the model keeps" if is_one else "the models keep"
+        subject = "the model keeps" if is_one else "the models keep"
         raise UsageError(
-            f"{', '.join(options.FILE)}: {what} nothing between runs, so "
+            f"{', '.join(options.FILE)}: {subject} nothing between runs, so "
             f"{'it has' if is_one else 'they have'} no state layout; leave --export-state-layout "
             "out"
         )
@@ -89,17 +82,17 @@ def check_has_state(options: argparse.Namespace, layout: StateLayout | None) -> 
 def export_state_layout(
     options: argparse.Namespace, layout: StateLayout | None, is_last: bool = True
 ) -> None:
-    """Write the layout to the file that is asked for.
+    """Write the layout to the file of `--export-state-layout`, if there is one.
 
     Parameters
     ----------
     is_last
-        whether the command writes nothing after it.
+        whether the layout is the last file that the command writes.
 
     Raises
     ------
     UsageError
-        it cannot be written; then an older file of that name is as it was.
+        the file cannot be written; an existing file of that name stays unchanged.
     """
     path = options.export_state_layout
     if path is None or layout is None:

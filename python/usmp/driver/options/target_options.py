@@ -1,4 +1,4 @@
-"""`--target-llvm-mcpu` and the like: what `--target` can say itself, as TVM's tvmc took it."""
+"""`--target-llvm-mcpu` and similar options, which TVM's tvmc had, for attributes of `--target`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 
 def add_target_options(parser: Any) -> None:
-    """Add an option for each thing that can be said of a target; the help shows those that are not
-    TVM 0.18's alone."""
+    """Add an option for each attribute of a target. The help omits those that only TVM 0.18 had."""
     for kind, name in _options():
         is_shown = name in TARGET_OPTIONS.get(kind, ())
         parser.add_argument(
@@ -30,16 +29,16 @@ def add_target_options(parser: Any) -> None:
 
 
 def full_target(options: argparse.Namespace) -> str:
-    """`--target`, with what the other options add to it.
+    """Return the value of `--target`, with the attributes from the other options.
 
     Raises
     ------
     UsageError
-        an option of a target that `--target` does not name, or already gives it.
+        `--target` does not name the target of an option, or sets the attribute already.
     """
     from usmp.objects.described_target import split_targets
 
-    targets = [str(each) for each in split_targets(options.target)]
+    targets = [str(target) for target in split_targets(options.target)]
     for kind, name in _options():
         value = getattr(options, f"target_{kind}_{name}".replace("-", "_"))
         if value is not None:
@@ -50,29 +49,29 @@ def full_target(options: argparse.Namespace) -> str:
 def with_target_options(
     target: OneTarget | Sequence[OneTarget], options: Mapping[str, Mapping[str, Any]]
 ) -> list[str]:
-    """Return the targets with what `additional_target_options` of `tvmc.compile` adds to them.
+    """Return the targets with the attributes of `additional_target_options` of `tvmc.compile`.
 
     Parameters
     ----------
     target
-        one or several, each a text.
+        one target or several, each as text.
     options
-        values of options, by the kind of a target and the name of an option.
+        values of attributes, by the kind of target and the name of the attribute.
 
     Raises
     ------
     UsageError
-        a target is no text; an option of a target that is not named, or that already has it.
+        a target is no text, the target of an attribute is missing, or it has the attribute already.
     """
     from usmp.objects.described_target import option_text, split_targets
 
     targets: list[str] = []
-    for each in split_targets(target):
-        if not isinstance(each, str) or each.lstrip().startswith("{"):
+    for item in split_targets(target):
+        if not isinstance(item, str) or item.lstrip().startswith("{"):
             raise UsageError(
-                f"additional_target_options: target={each} is no text; write the options into it"
+                f"additional_target_options: target={item} is no text; write the options into it"
             )
-        targets.append(each)
+        targets.append(item)
     for kind, values in options.items():
         for name, value in values.items():
             text = option_text(value)
@@ -82,7 +81,7 @@ def with_target_options(
 
 
 def _options() -> Iterator[tuple[str, str]]:
-    """Yield kind and name of each option of a target, those of today first."""
+    """Yield the kind and the name of each attribute of a target, current ones first."""
     for kind, rows in TARGET_OPTION_ROWS.items():
         old = [row.name.removeprefix("-") for row in rows]
         for name in dict.fromkeys([*TARGET_OPTIONS.get(kind, ()), *old]):
@@ -92,7 +91,7 @@ def _options() -> Iterator[tuple[str, str]]:
 def _add(
     targets: list[str], kind: str, name: str, value: str, option: str, target_option: str
 ) -> None:
-    """Add an option to the target of this kind; the last two are for errors."""
+    """Add an attribute to the target of this kind. `option` and `target_option` are for errors."""
     for index, target in enumerate(targets):
         words = target.split()
         if words[:1] != [kind]:
@@ -104,7 +103,7 @@ def _add(
         targets[index] = f"{target} -{name}={value}"
         return
     if kind == CMSIS_NN and any(target.split()[:1] == ["c"] for target in targets):
-        # Target c takes the place of cmsis-nn, and its core is that of both.
+        # Target c replaces cmsis-nn, so that the core of cmsis-nn applies to c.
         targets.append(f"{kind} -{name}={value}")
         return
     raise UsageError(f'{option}: {target_option}={",".join(targets)} does not name "{kind}"')

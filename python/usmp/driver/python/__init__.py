@@ -1,1 +1,1 @@
-"""`tvmc` for Python."""
+"""The Python interface of `tvmc`."""

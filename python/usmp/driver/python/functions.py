@@ -1,4 +1,4 @@
-"""`tvmc` for Python, with the names and arguments that TVM's had: load, compile, run."""
+"""`load`, `compile` and `run` for Python, with the names and arguments of TVM's `tvmc`."""
 
 from __future__ import annotations
 
@@ -56,24 +56,23 @@ def load(
     Parameters
     ----------
     path
-        a .tflite, .onnx or .pt2 file; or several .pt2 files by name, methods of one PyTorch
-        module that share what any of them changes.
+        a .tflite, .onnx or .pt2 file; or several .pt2 files by name, which are methods of one
+        PyTorch module and share the buffers that any of them changes.
     model_format
         "tflite", "onnx" or "pytorch"; the ending of the file must say the same.
     shape_dict
-        the shapes of inputs, by name: the `input_shapes` of `usmp.import_model`.
+        shapes of inputs by name, as `input_shapes` of `usmp.import_model`.
     dtype_dict
-        element types, as "int8", by the names of inputs, which must be those of the model.
+        expected element types of inputs by name, such as "int8".
     trust, max_model_bytes, max_operators, max_sizes
-        as `usmp.import_model` takes them.
+        as in `usmp.import_model`.
     old_arguments
-        others that TVM's function took: those that change nothing here, with a note.
+        other arguments of TVM's function; arguments without an effect are accepted with a note.
 
     Raises
     ------
     UsageError
-        a format that is not that of the file, an input of another type, or an argument that is not
-        supported.
+        the format or an element type is not that of the file, or an argument is not supported.
     UnsupportedModelError
         the file cannot be read or imported.
     """
@@ -84,9 +83,11 @@ def load(
     from usmp.frontend import import_model
 
     limits = {"max_model_bytes": max_model_bytes, "max_operators": max_operators}
-    given = {name: limit for name, limit in limits.items() if limit is not None}
+    set_limits = {name: limit for name, limit in limits.items() if limit is not None}
     with tvmc_exceptions():
-        mod = import_model(path, trust=trust, max_sizes=max_sizes, input_shapes=shape_dict, **given)
+        mod = import_model(
+            path, trust=trust, max_sizes=max_sizes, input_shapes=shape_dict, **set_limits
+        )
     check_input_types(mod, dtype_dict or {})
     return TVMCModel(mod, name=None if isinstance(path, Mapping) else Path(path).stem)
 
@@ -122,48 +123,48 @@ def compile(
     print_ir_after: str | Sequence[str] | None = None,
     **old_arguments: object,
 ) -> TVMCPackage:
-    """Compile a model to C with planned memory, or several that share it.
+    """Compile a model, or several that share memory, to C with planned memory.
 
     Parameters
     ----------
     tvmc_model
-        from `load`; or several, by the names of their entries, or in a list: then they are called
-        as their files, or `model0`, `model1` and so on.
+        result of `load`; or several results by the names of their entries, or in a list. Models in
+        a list are named after their files, or `model0`, `model1` and so on.
     target, executor, runtime, target_host
-        as `usmp.build` takes them.
+        as in `usmp.build`.
     additional_target_options
-        what `target` does not say, as {"c": {"mcpu": "cortex-m4"}}.
+        further attributes of `target`, such as {"c": {"mcpu": "cortex-m4"}}.
     package_path
-        the archive to write; by default one that goes with the package.
+        the archive to write; by default a temporary file that lives as long as the package.
     output_format
         "mlf", the Model Library Format.
     pass_context_configs
-        pass options, as "tir.usmp.algorithm=hill_climb"; by default those of the
-        current `PassContext`.
+        pass options, such as "tir.usmp.algorithm=hill_climb"; by default those of the current
+        `PassContext`.
     opt_level, disabled_pass, instruments
-        of the `PassContext`; by default those of the current one.
+        settings of the `PassContext`; by default those of the current one.
     print_pass_times
-        whether to print what each pass took.
+        whether to print the time of each pass.
     print_ir_before, print_ir_after
         names of passes before or after which to print the module.
     mod_name
         prefix of the C symbols.
     workspace_pools, constant_pools, board
-        as `usmp.build` takes them.
+        as in `usmp.build`.
     state_pool, state_layout
-        the `state_memory_pool` and the `state_layout` of `usmp.build`.
+        as `state_memory_pool` and `state_layout` of `usmp.build`.
     io_pool
-        the `io_memory_pool` of `usmp.build`.
+        as `io_memory_pool` of `usmp.build`.
     concurrent, shared_state, io_type, reference, c_names
-        as `usmp.build` takes them.
+        as in `usmp.build`.
     old_arguments
-        others that TVM's function took: those that change nothing here, with a note.
+        other arguments of TVM's function; arguments without an effect are accepted with a note.
 
     Raises
     ------
     UsageError
-        an argument that is not supported, a file that cannot be read or written, or the text of a
-        ValueError of `usmp.build`.
+        an argument is not supported, a file cannot be read or written, or `usmp.build` raises a
+        ValueError, whose text it has.
     UnsupportedModelError, DoesNotFitError
         as `usmp.build` raises them.
     """
@@ -229,35 +230,34 @@ def run(
     Parameters
     ----------
     tvmc_package
-        from `compile`.
+        result of `compile`.
     device
         "cpu", this host.
     inputs
-        arrays of inputs, by name.
+        arrays of inputs by name.
     entry
-        which entry to run, if there are several.
+        name of the entry to run; optional if there is only one.
     sizes
-        sizes of a model whose shapes have some; others are those of the inputs, or the largest.
+        values of symbolic sizes by name; by default those of the inputs, or else the largest.
     fill_mode
-        "random" (always the same), "zeros" or "ones", for inputs that are not given.
+        values of the other inputs: "random" (always the same), "zeros" or "ones".
     benchmark
-        after the run that gives the outputs, measure `repeat` times the mean time of
-        `number` runs; else the time is that of the one run.
+        whether to measure, after the first run, `repeat` times the mean time of `number` runs;
+        else the time is that of the first run.
     old_arguments
-        others that TVM's function took: those that change nothing here, with a note.
+        other arguments of TVM's function; arguments without an effect are accepted with a note.
 
     Raises
     ------
     UsageError
-        an argument that is not supported, or no package; an input is unknown, or of another shape
-        or element type; a size is unknown or out of its range; there is no entry of this name, or
-        several and no name.
+        an argument is not supported; there is no package; an input is unknown, or has another shape
+        or element type; a size is unknown or out of range; or the entry is unknown or not named.
     BuildError
-        no C compiler, or it reports an error.
+        there is no C compiler, or it reports an error.
     RunError
         the model returned an error.
     """
-    # An empty value of another argument means "no"; an empty device is an error.
+    # An empty value means "no" for other arguments, but an empty device is an error.
     other_device = {} if device == "cpu" else {"device": device or repr(device)}
     check_old_arguments(run.__name__, {**other_device, **old_arguments})
     if not isinstance(tvmc_package, TVMCPackage):
@@ -274,28 +274,22 @@ def run(
 
 
 def tune(*arguments: object, **old_arguments: object) -> NoReturn:
-    """Say what takes the place of tuning.
-
-    Raises
-    ------
-    UsageError
-        always: kernels are not tuned.
-    """
+    """Raise UsageError, because kernels are not tuned; the message names the replacement."""
     raise UsageError(f"tvmc.tune: {TUNING}")
 
 
 def _modules(
-    given: TVMCModel | Sequence[TVMCModel] | Mapping[str, TVMCModel],
+    tvmc_model: TVMCModel | Sequence[TVMCModel] | Mapping[str, TVMCModel],
 ) -> tuple[IRModule | dict[str, IRModule], Mapping[str, np.ndarray] | None]:
-    """What `usmp.build` takes: a module and its parameters, or several by name that have theirs."""
+    """Return a module and its parameters, or modules by name with their parameters bound."""
     from usmp.objects.entries import models_by_name
 
-    if isinstance(given, TVMCModel):
-        return given.mod, given.params
-    if isinstance(given, Sequence):
-        models = models_by_name((getattr(model, "name", None), model) for model in given)
+    if isinstance(tvmc_model, TVMCModel):
+        return tvmc_model.mod, tvmc_model.params
+    if isinstance(tvmc_model, Sequence):
+        models = models_by_name((getattr(model, "name", None), model) for model in tvmc_model)
     else:
-        models = dict(given) if isinstance(given, Mapping) else {}
+        models = dict(tvmc_model) if isinstance(tvmc_model, Mapping) else {}
     if not models or not all(isinstance(model, TVMCModel) for model in models.values()):
         raise UsageError("tvmc.compile takes a TVMCModel; call tvmc.load with the model's file")
     from usmp.relax.bind_params import bind_params
@@ -314,12 +308,12 @@ def _run(
     fill_mode: str,
     repeats: tuple[int, int],
 ) -> TVMCResult:
-    """Run an entry once, and `repeats[0]` times `repeats[1]` times more to measure it."""
+    """Run an entry once, then measure it with `repeats[0]` series of `repeats[1]` runs."""
     from usmp.driver.run.sizes import fill_run
     from usmp.plain.entry_names import chosen_entry
 
-    described = package.archive.module()
-    entry = chosen_entry(described.name, list(described.entries), entry)
+    archived = package.archive.module()
+    entry = chosen_entry(archived.name, list(archived.entries), entry)
     module = package.archive.load()
     interface = module.entries[entry]
     filled, all_sizes = fill_run(interface, inputs, fill_mode, sizes)
@@ -327,7 +321,7 @@ def _run(
     outputs = module.run(filled, entry, all_sizes)
     times = [time.perf_counter() - start]
     if repeats[0]:
-        # Further runs would update the caller's arrays.
+        # Copy the inputs, because runs update the arrays of states.
         filled = copy.deepcopy(filled)
         times = measured_times(lambda: module.run(filled, entry, all_sizes), *repeats)
     return TVMCResult(Outputs(outputs, len(interface.outputs)), times)

@@ -1,4 +1,4 @@
-"""`dtype_dict` of `tvmc.load`: the element types that the inputs of a model have to have."""
+"""`dtype_dict` of `tvmc.load`: the expected element types of a model's inputs."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ if TYPE_CHECKING:
 
 
 def check_input_types(mod: IRModule, expected: Mapping[str, str]) -> None:
-    """Check that inputs of a Relax module have the element types that the user gives.
+    """Check that inputs of a Relax module have the expected element types.
 
     Parameters
     ----------
     mod
-        with one entry or several; an input of any of them is meant.
+        a module with one entry or several, whose inputs are all checked.
     expected
-        types such as "int8", by the names of inputs.
+        element types such as "int8", by the names of inputs.
 
     Raises
     ------
     UsageError
-        a name is that of no input, or an input has another type.
+        a name belongs to no input, or an input has another type.
     """
     types = _input_types(mod)
-    listed = ", ".join(f"{shown(name)}: {' or '.join(each)}" for name, each in types.items())
+    listed = ", ".join(f"{shown(name)}: {' or '.join(dtypes)}" for name, dtypes in types.items())
     for name, dtype in expected.items():
-        found = types.get(name)
-        if found is None:
+        actual = types.get(name)
+        if actual is None:
             raise UsageError(
                 f'dtype_dict: the model has no input "{shown(str(name))}"; its inputs: {listed}'
             )
-        if [str(dtype)] != found:
+        if [str(dtype)] != actual:
             raise UsageError(
-                f'dtype_dict: input "{shown(name)}" is {" or ".join(found)} in the file, not '
+                f'dtype_dict: input "{shown(name)}" is {" or ".join(actual)} in the file, not '
                 f"{shown(str(dtype))}; its inputs: {listed}; convert the model where it is "
                 "exported, or the input where it is given"
             )
 
 
 def _input_types(mod: IRModule) -> dict[str, list[str]]:
-    """The element types that each input has in the entries that have it."""
+    """Return the distinct element types of each input over all entries."""
     from usmp.objects.attributes import STATES_ATTR
     from usmp.relax.entries import relax_entries
 
@@ -52,9 +52,9 @@ def _input_types(mod: IRModule) -> dict[str, list[str]]:
     for entry in relax_entries(mod):
         function = mod[entry]
         states = STATES_ATTR.of(function) or ()
-        kept = {str(state.name) for state in states if not state.is_input}
+        state_names = {str(state.name) for state in states if not state.is_input}
         for parameter in function.params:
             name, dtype = str(parameter.name), str(parameter.ty.dtype)
-            if name not in kept and dtype not in types.setdefault(name, []):
+            if name not in state_names and dtype not in types.setdefault(name, []):
                 types[name].append(dtype)
     return types

@@ -1,4 +1,4 @@
-"""What the Python functions of `tvmc` hand on: a model, a package, a result."""
+"""The classes of `tvmc` for Python: a model, a package, and a result."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ with without_torch():
     from tvm.ir import load_json
 str(load_json(sys.stdin.buffer.read().decode()))
 """
-"""A program that reads a model, and looks at all of it."""
+"""A Python program that reads a model and visits all of its nodes."""
 
 _SAVE = """
 from tvm.ir import save_json
 from tvm.tirx import IntImm
 save_json(IntImm("int32", 0))
 """
-"""A program that ends by a signal where nothing can be saved, as with apache-tvm-ffi 0.1.15."""
+"""A Python program that crashes if TVM cannot save models, as with apache-tvm-ffi 0.1.15."""
 
 _SAVES = ((0, 1, 14), "0.1.14.post1")
-"""The last version of apache-tvm-ffi that is known to save, and its name."""
+"""The last version of apache-tvm-ffi that is known to save models, and its name."""
 
 
 class TVMCModel:
-    """A model as TVM sees it: a Relax module and values of its parameters.
+    """A model in TVM's form: a Relax module and the values of its parameters.
 
     Parameters
     ----------
@@ -53,14 +53,14 @@ class TVMCModel:
     params
         values of parameters of `main`, by name.
     model_path
-        a file that `save` wrote, in the place of both.
+        a file that `save` wrote, instead of `mod` and `params`.
     name
-        what the model is called where there are several; `load` takes the name of the file.
+        name of the model among several; `tvmc.load` sets the name of the file.
 
     Raises
     ------
     UsageError
-        neither a module nor a file is given, or the file is not one that `save` wrote.
+        neither a module nor a file is given, or both are, or `save` did not write the file.
     """
 
     def __init__(
@@ -82,22 +82,22 @@ class TVMCModel:
             raise no_attribute("'TVMCModel' object", name, "TVMCModel.")
 
     def load(self, model_path: str | Path) -> None:
-        """Take the model from a file that `save` wrote, in the place of this one.
+        """Replace this model by the model of a file that `save` wrote.
 
         Raises
         ------
         UsageError
-            the file cannot be read, or is not one that `save` wrote.
+            the file cannot be read, or `save` did not write it.
         """
         self.mod, self.params = _load_module(model_path), {}
 
     def save(self, model_path: str | Path) -> None:
-        """Write the model to a file, its parameters among the constants.
+        """Write the model to a file, with its parameters as constants.
 
         Raises
         ------
         UsageError
-            the file cannot be written, or TVM saves nothing with this apache-tvm-ffi.
+            the file cannot be written, or TVM cannot save with this version of apache-tvm-ffi.
         """
         _check_saves()
         from tvm.ir import save_json
@@ -122,21 +122,21 @@ class TVMCPackage:
     package_path
         the archive.
     project_dir
-        None: there are no projects of microTVM.
+        None, because there are no projects of microTVM.
     folder
-        deleted when nothing refers to the package any more, if the archive is only there for it.
+        temporary folder of the archive, which is deleted with the package.
 
     Raises
     ------
     ArchiveError
-        the file is missing, damaged, or no such archive.
+        the file is missing, damaged, or no Model Library Format archive.
     UsageError
         a project is given.
     """
 
     type = "mlf"
     executor_type = "aot"
-    # What TVM 0.18 had for other formats and executors, and for projects.
+    # Attributes of TVM 0.18 for other formats and executors, and for projects.
     lib_name = lib_path = graph = project_dir = None
 
     def __init__(
@@ -161,12 +161,12 @@ class TVMCPackage:
             raise no_attribute("'TVMCPackage' object", name, "TVMCPackage.")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy has: the archive, but not the folder, which goes with this object."""
+        """Return the state of a copy, without the folder, which this object owns."""
         return {**vars(self), "_folder": None}
 
     @property
     def params(self) -> None:
-        """None: constants are part of the C."""
+        """None, because constants are part of the C."""
         PACKAGE_PARAMS.tell()
 
     @property
@@ -176,14 +176,14 @@ class TVMCPackage:
 
 
 class TVMCResult:
-    """What a run gave.
+    """The outputs and the times of a run.
 
     Parameters
     ----------
     outputs
-        an array for each output of the model, by name; `output_0`, ... name them too.
+        an array for each output of the model, by name; `output_0`, ... are aliases.
     times
-        seconds of each measured run, or TVM's result of a benchmark.
+        time of each measured run in seconds, or TVM's benchmark result.
     """
 
     def __init__(
@@ -195,15 +195,15 @@ class TVMCResult:
         self.times = times if isinstance(times, BenchmarkResult) else BenchmarkResult(times)
 
     def format_times(self) -> str:
-        """Mean, median, maximum, minimum and standard deviation of the times, as a table."""
+        """Return mean, median, maximum, minimum and standard deviation of the times, as a table."""
         return str(self.times)
 
     def get_output(self, name: str) -> np.ndarray:
-        """Return the output of that name, or of `output_0`, ...; `KeyError` if there is none."""
+        """Return the output of a name or alias; raise `KeyError` if there is none."""
         return self.outputs[name]
 
     def save(self, output_path: str | Path) -> None:
-        """Write the outputs to an .npz file, by their names and as `output_0`, ...
+        """Write the outputs to an .npz file, by their names and their aliases `output_0`, ...
 
         Raises
         ------
@@ -219,22 +219,21 @@ class TVMCResult:
 
 
 def _ends_the_process(text: str) -> bool:
-    """Whether TVM's reader crashes, as it does on nodes that refer to themselves: then it does so
-    in a process of its own."""
+    """Return whether TVM's reader crashes, as on cyclic nodes. Read in another process for that."""
     if not sys.executable:
         return False
     return _is_ended(_READ, text)
 
 
 def _is_ended(program: str, text: str = "") -> bool:
-    """Whether a signal ends a program in Python that is given a text."""
+    """Return whether a signal ends a Python program that reads a text from stdin."""
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
-    return done.returncode < 0
+    process = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
+    return process.returncode < 0
 
 
 def _check_saves() -> None:
-    """Refuse to save where TVM's `save_json` would end the process."""
+    """Raise UsageError if TVM's `save_json` would crash the process."""
     from tvm_ffi import __version__, __version_tuple__
 
     known, name = _SAVES

@@ -1,4 +1,4 @@
-"""Compare outputs of another machine with those of the reference build, or of a file."""
+"""Compare the outputs of another machine with those of the reference build, or of a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from usmp.support.plain_text import printable, shown
 
 Tensors = Mapping[str, np.ndarray]
 Run = tuple[str, Tensors, Mapping[str, int]]
-"""The entry, its inputs and its sizes."""
+"""The entry, its inputs by name, and its symbolic sizes by name."""
 
 
 def reference_outputs(
@@ -23,17 +23,16 @@ def reference_outputs(
     runs: Sequence[Run],
     sources: Sequence[str],
 ) -> list[dict[str, np.ndarray]] | None:
-    """Return the outputs that the reference build gives of the same runs; print why if there are
-    none.
+    """Return the outputs of the reference build for each run. If it is missing, print why.
 
     Parameters
     ----------
     module_name
-        which model of the archive; the only one by default.
+        name of the model in the archive; optional if there is only one.
     runs
-        one after the other.
+        runs in order, which share the state of the model.
     sources
-        C files of the user, which this host needs too.
+        C files of the user to compile on this host.
 
     Raises
     ------
@@ -54,21 +53,21 @@ def reference_outputs(
 def check_outputs(
     outputs: Tensors, expected: Tensors, machine: str, where: str, advice: str = ""
 ) -> None:
-    """Say that outputs are as expected.
+    """Check that outputs equal the expected outputs, and print so.
 
     Parameters
     ----------
     machine
-        which computed them, for errors.
+        name of the machine that computed the outputs, for errors.
     where
-        the expected ones come from.
+        source of the expected outputs.
     advice
-        the end of an error.
+        last words of an error.
 
     Raises
     ------
     UsageError
-        they are other ones.
+        the outputs differ.
     """
     _check_names(list(outputs), list(expected))
     for name, value in outputs.items():
@@ -84,5 +83,7 @@ def _check_names(outputs: Sequence[str], expected: Sequence[str]) -> None:
     missing = [name for name in outputs if name not in expected]
     unknown = [name for name in expected if name not in outputs]
     if missing or unknown:
-        what = f'lack output "{missing[0]}"' if missing else f'have an unknown "{unknown[0]}"'
-        raise UsageError(f"the expected outputs {what}; the model's outputs: {', '.join(outputs)}")
+        problem = f'lack output "{missing[0]}"' if missing else f'have an unknown "{unknown[0]}"'
+        raise UsageError(
+            f"the expected outputs {problem}; the model's outputs: {', '.join(outputs)}"
+        )

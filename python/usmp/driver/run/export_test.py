@@ -1,4 +1,4 @@
-"""`tvmc export-test`: C that tests a compiled model on the device of the user."""
+"""`tvmc export-test`: write C that tests a compiled model on the device of the user."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 Tensors: TypeAlias = "Mapping[str, np.ndarray]"
 Run: TypeAlias = "tuple[str, Tensors, Mapping[str, int]]"
-"""An entry, its inputs, its sizes."""
+"""An entry, its inputs by name, and its symbolic sizes by name."""
 
 _RUNS_WITH_STATE = 3
-"""So that the state of one run has reached the output of another."""
+"""Default number of runs with state, so that the state of a run reaches a later output."""
 _MOST_RUNS = 10_000
 _TAR = ".tar"
 
@@ -136,22 +136,23 @@ def export_test(options: argparse.Namespace) -> None:
 
 
 def _told(runs: Sequence[GoldenRun]) -> str:
-    arrays = [a for run in runs for each in (run.inputs, run.outputs) for a in each.values()]
+    """Return the numbers of runs and outputs, and the bytes of their arrays, as text."""
+    arrays = [a for run in runs for tensors in (run.inputs, run.outputs) for a in tensors.values()]
     outputs = sum(len(run.outputs) for run in runs)
-    counted = ", ".join(
-        f"{count} {what}{'' if count == 1 else 's'}"
-        for count, what in ((len(runs), "run"), (outputs, "output"))
+    counts = ", ".join(
+        f"{count} {noun}{'' if count == 1 else 's'}"
+        for count, noun in ((len(runs), "run"), (outputs, "output"))
     )
-    return f"{counted}, {sum(array.nbytes for array in arrays)} bytes of constants"
+    return f"{counts}, {sum(array.nbytes for array in arrays)} bytes of constants"
 
 
 def _check_options(options: argparse.Namespace, path: str) -> None:
-    """Refuse early what could not be done late.
+    """Check the options and the output path before anything is built.
 
     Raises
     ------
     UsageError
-        it could not be written, or options contradict each other.
+        the output cannot be written, or options contradict each other.
     """
     if options.expected and len(options.expected) != len(options.inputs):
         raise UsageError(
@@ -201,7 +202,7 @@ def _golden_runs(
 def _golden_module(
     options: argparse.Namespace, archive: Archive, module: ArchivedModule
 ) -> tuple[HostModule | ReferenceModule, str]:
-    """Return what computes the outputs to expect on this host, and a sentence about it."""
+    """Return the module that computes the expected outputs, and a sentence about its origin."""
     from usmp.runtime.reference import REFERENCE, NoReference, load_reference
 
     try:
@@ -217,7 +218,7 @@ def _golden_module(
 def _runs(
     options: argparse.Namespace, module: ArchivedModule, entries: Mapping[str, HostEntry]
 ) -> list[Run]:
-    """Entries, inputs and sizes of all runs, in their order."""
+    """Return all runs in order."""
     import numpy as np
 
     from usmp.driver.run.tensors import load_tensors
@@ -225,23 +226,25 @@ def _runs(
     generator = np.random.default_rng(options.seed)
     if options.inputs:
         named = [_named(value, module) for value in options.inputs]
-        given = [(entry, load_tensors(path)) for entry, path in named]
+        tensors_of_runs = [(entry, load_tensors(path)) for entry, path in named]
     else:
         count = options.runs or (_RUNS_WITH_STATE if module.state_size_bytes else 1)
-        given = [(entry, {}) for _ in range(count) for entry in entries]
+        tensors_of_runs = [(entry, {}) for _ in range(count) for entry in entries]
     sizes = given_sizes(options.size)
     known = {name for entry in entries.values() for name in entry.sizes}
     runs: list[Run] = []
-    for entry, arrays in given:
-        # An unknown size is an error, one of another entry is not.
-        own = {n: v for n, v in sizes.items() if n in entries[entry].sizes or n not in known}
-        filled, values = fill_run(entries[entry], arrays, "random", own, generator)
+    for entry, arrays in tensors_of_runs:
+        # Keep unknown sizes, so that they are errors, but drop those of other entries.
+        entry_sizes = {
+            n: v for n, v in sizes.items() if n in entries[entry].sizes or n not in known
+        }
+        filled, values = fill_run(entries[entry], arrays, "random", entry_sizes, generator)
         runs.append((entry, filled, values))
     return runs
 
 
 def _named(value: str, module: ArchivedModule) -> tuple[str, str]:
-    """The entry and the path in [ENTRY=]PATH; only the name of an entry ends at a "="."""
+    """Split [ENTRY=]PATH. Only the name of an entry ends at a "=", because paths may have one."""
     from usmp.support.plain_text import shown
 
     name, separator, path = value.partition("=")
@@ -258,7 +261,7 @@ def _named(value: str, module: ArchivedModule) -> tuple[str, str]:
 
 
 def _write(path: str, files: Mapping[str, bytes]) -> None:
-    """Write all files, or none."""
+    """Write all files to a folder or a tar file, or none."""
     from usmp.codegen.model_library_format import write_archive
     from usmp.runtime.write_files import replace_files
 

@@ -1,4 +1,4 @@
-"""`tvmc run --board`: run an archive's project in the emulator of its board."""
+"""`tvmc run --board`: run the project of an archive in the emulator of its board."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def check_board(archive: Archive, options: argparse.Namespace) -> None:
     Raises
     ------
     UsageError
-        it was compiled for another one or for none, or there is no such board.
+        it was compiled for another board or for none, or the board is unknown.
     """
     board = board_named(options.board)
     modules = archive.metadata["modules"]
     compiled = next(iter(modules.values())).get("board")
     if len(modules) != 1 or compiled != board.name:
-        what = f"for board {compiled}" if compiled else "for no board"
+        purpose = f"for board {compiled}" if compiled else "for no board"
         if len(modules) != 1:
-            what = f"of {len(modules)} models"
+            purpose = f"of {len(modules)} models"
         raise UsageError(
-            f"{options.FILE} is an archive {what}; compile the model with --board {board.name}"
+            f"{options.FILE} is an archive {purpose}; compile the model with --board {board.name}"
         )
 
 
@@ -51,23 +51,23 @@ def report_run(
     expected: Tensors | None,
     options: argparse.Namespace,
 ) -> Tensors:
-    """Print what runs in the emulator took; the outputs of all steps.
+    """Print instructions and memory of runs in the emulator, compare and return the outputs.
 
     Parameters
     ----------
     runs
-        what the program did.
+        results of the program.
     steps
-        the entry that it ran, the inputs and the sizes.
+        entry, inputs and sizes of each run.
     expected
-        outputs to compare with; those of the reference build if missing.
+        outputs to compare with; by default those of the reference build.
     options
-        which have C files of the user, which this host needs too.
+        options of the command, with C files of the user to compile on this host.
 
     Raises
     ------
     UsageError
-        the outputs are other ones, or `expected` has others.
+        the outputs or their names differ from the expected ones.
     """
     outputs = joined_steps(runs.outputs, options.steps)
     print_board_report(module.board, runs, module.sections())

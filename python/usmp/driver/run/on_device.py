@@ -1,4 +1,4 @@
-"""`tvmc run --serial`: run an archive's model on a device at the other end of a serial line."""
+"""`tvmc run --serial`: run the model of an archive on a device over a serial line."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ _ADVICE = " (the device's program was built from another archive than this one)"
 
 
 class DeviceRun:
-    """A run of an entry, and what it gave.
+    """A run of an entry on a device, and its outputs, time and profile.
 
     Parameters
     ----------
     options
-        of the command.
+        options of the command.
     archive
-        whose model the device has.
+        archive of the device's model.
     entry
-        which runs.
+        name of the entry to run.
     given
-        arrays of some of its inputs.
+        arrays of some inputs by name.
 
     Raises
     ------
     NotTestable
-        no device can run the model over a line.
+        the model cannot run over a serial line.
     UsageError, ValueError
-        the inputs or sizes are not those of the entry.
+        the inputs or sizes do not match the entry.
     """
 
     def __init__(
@@ -130,17 +130,17 @@ class DeviceRun:
             self.profile = profile_of(metadata, self._entry, "cycles", costs, 1)
 
     def report(self, expected: Mapping[str, np.ndarray] | None) -> None:
-        """Print what the run took, and compare its outputs.
+        """Print the clock cycles of the run, and compare its outputs.
 
         Parameters
         ----------
         expected
-            outputs to compare with; those of the reference build if missing.
+            outputs to compare with; by default those of the reference build.
 
         Raises
         ------
         UsageError
-            the outputs are other ones.
+            the outputs differ.
         """
         if self.cycles is not None:
             print(f"Cycles of a run: {self.cycles}")
@@ -156,5 +156,5 @@ class DeviceRun:
 
 
 def _little_endian(array: np.ndarray) -> np.ndarray:
-    """What devices of the usual kind have in memory."""
+    """Return an array in little-endian byte order, which the protocol of the serial line uses."""
     return array.astype(array.dtype.newbyteorder("<"))

@@ -1,4 +1,4 @@
-"""What TVM 0.18 called outputs, `output_0`, `output_1`, ..., beside their names in the model."""
+"""Aliases of outputs: TVM 0.18 called them `output_0`, `output_1`, ..."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Outputs(dict[str, "np.ndarray"]):
-    """Arrays by the names of a model's outputs, which are found as `output_0`, ... too.
+    """The arrays of a model's outputs by name, with the aliases `output_0`, ...
 
     Parameters
     ----------
     arrays
-        what a run gives, by name: the outputs, in the order of the model, then other tensors.
+        results of a run by name: the outputs in the order of the model, then other tensors.
     count
-        how many of them are outputs; all by default.
+        number of outputs among the arrays; all by default.
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray], count: int | None = None) -> None:
@@ -38,20 +38,20 @@ class Outputs(dict[str, "np.ndarray"]):
         return super().__contains__(name) or name in self.aliases
 
     def keys(self) -> KeysView[str]:  # type: ignore[override]
-        """Return the names in the model, among which `output_0`, ... are found too."""
+        """Return the names in the model. The aliases are members too."""
         return _Names(self)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the output of that name, or `default` if there is none."""
+        """Return the output of a name or alias, or `default` if there is none."""
         return super().get(self.aliases.get(name, name), default)
 
     def under_all_names(self) -> dict[str, np.ndarray]:
-        """Return the arrays by their names in the model, and then by their aliases too."""
+        """Return the arrays by their names in the model, then by their aliases."""
         return {**self, **{alias: self[name] for alias, name in self.aliases.items()}}
 
 
 class _Names(KeysView[str]):
-    """The names of outputs, shown as the keys of a dictionary are, without the arrays."""
+    """A keys view of outputs that prints like that of a dict, without the arrays."""
 
     def __init__(self, outputs: Outputs) -> None:
         super().__init__(outputs)
@@ -65,16 +65,16 @@ class _Names(KeysView[str]):
 
 
 def output_aliases(names: Sequence[str], count: int | None = None) -> dict[str, str]:
-    """Return the name in the model for each name that TVM 0.18 had for an output.
+    """Return the names of outputs in the model, by the aliases that TVM 0.18 had.
 
-    A name that a tensor has in the model is no alias.
+    An alias that is also the name of a tensor in the model is left out.
 
     Parameters
     ----------
     names
-        of all that a run gives, outputs first.
+        names of all results of a run, outputs first.
     count
-        how many of them are outputs; all by default.
+        number of outputs among the names; all by default.
     """
     aliases = {f"output_{index}": name for index, name in enumerate(names[:count])}
     return {alias: name for alias, name in aliases.items() if alias not in names}
@@ -83,13 +83,13 @@ def output_aliases(names: Sequence[str], count: int | None = None) -> dict[str, 
 def load_outputs(path: str, entry: HostEntry) -> dict[str, np.ndarray]:
     """Return the arrays of an .npz file of outputs, by their names in the model.
 
-    Arrays that are called `output_0`, ..., as `tvmc run --outputs` and TVM 0.18 call them, count as
-    those outputs. Names that the model does not have are left as they are.
+    Names `output_0`, ..., as `tvmc run --outputs` and TVM 0.18 write them, are aliases. Other names
+    that the model does not have stay unchanged.
 
     Raises
     ------
     UsageError
-        the file cannot be read, or has two arrays for one output that differ.
+        the file cannot be read, or has two different arrays for an output.
     """
     from usmp.driver.run.tensors import load_tensors, member_names
 

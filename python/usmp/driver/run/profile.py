@@ -1,4 +1,4 @@
-"""`tvmc run --profile`: what each operator takes, as a table and as a file."""
+"""`tvmc run --profile`: print and write the cost of each operator."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from usmp.runtime import Archive, OperatorProfile, Profile
 
 _WIDTH = 200
-"""Columns of a table that no terminal shows."""
+"""Width of a table outside of terminals, in characters."""
 
 
 def add_profile_options(parser: Any) -> None:
-    """Add the options."""
+    """Add `--profile`, `--profile-json` and `--report`."""
     parser.add_argument(
         "--profile",
         action="store_true",
@@ -38,7 +38,7 @@ def add_profile_options(parser: Any) -> None:
 
 
 def check_profile_options(options: argparse.Namespace, archive: Archive) -> None:
-    """Let the files that are asked for ask for the profile, and refuse early what has none.
+    """Turn on `--profile` if a file needs it, and check that the model can be profiled.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def check_profile_options(options: argparse.Namespace, archive: Archive) -> None
 def report_profile(
     profile: Profile, options: argparse.Namespace, metadata: Mapping[str, Any]
 ) -> None:
-    """Print the table, and write the files that are asked for; `metadata` is the module's."""
+    """Print the table, and write the requested files. `metadata` is that of the module."""
     if options.report:
         from usmp.report import with_measured_costs
 
@@ -69,10 +69,9 @@ def report_profile(
 
 
 def print_profile(profile: Profile, console: Console | None = None) -> None:
-    """Print a row for each operator, and one for all of them.
+    """Print a row for each operator, and a total.
 
-    On a narrow terminal the middle of names is left out, then shapes, kinds and costs for each
-    multiply-accumulate go; the JSON has all.
+    A narrow terminal shortens names, and omits shapes, kinds and costs per multiply-accumulate.
     """
     from rich.console import Console
 

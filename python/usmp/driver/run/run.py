@@ -1,4 +1,4 @@
-"""`tvmc run`: build an archive for this host and run it."""
+"""`tvmc run`: run an archive on this host, an emulated board or a device."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 Tensors: TypeAlias = "Mapping[str, np.ndarray]"
 Result: TypeAlias = "tuple[Tensors, list[float], Profile | None]"
-"""The outputs, the seconds of the measured runs, and what each operator took if asked for."""
+"""The outputs, the times of the measured runs in seconds, and the profile if requested."""
 
 FILL_MODES = ("random", "zeros", "ones")
 _MOST_VALUES = 1_000_000
@@ -191,7 +191,7 @@ def run_model(options: argparse.Namespace) -> None:
 
 
 def _entry_of(options: argparse.Namespace, archive: Archive) -> str:
-    """The entry that is asked for, or the only one; known before anything is built."""
+    """Return the name of the selected entry, or of the only one, before anything is built."""
     from usmp.plain.entry_names import chosen_entry
     from usmp.support.plain_text import shown
 
@@ -207,7 +207,7 @@ def _entry_of(options: argparse.Namespace, archive: Archive) -> str:
 
 
 def _interface(options: argparse.Namespace, archive: Archive) -> HostEntry:
-    """Return the inputs and outputs of the entry, for which files are named."""
+    """Return the inputs and outputs of the selected entry."""
     from usmp.runtime import HostEntry
 
     module = archive.module(options.module_name)
@@ -216,7 +216,7 @@ def _interface(options: argparse.Namespace, archive: Archive) -> HostEntry:
 
 
 def _expected(options: argparse.Namespace, archive: Archive) -> Tensors | None:
-    """Return the outputs that `--expected` gives."""
+    """Return the outputs in the file of `--expected`, or None."""
     from usmp.driver.run.output_names import load_outputs
 
     return (
@@ -225,7 +225,7 @@ def _expected(options: argparse.Namespace, archive: Archive) -> Tensors | None:
 
 
 def _check_output(options: argparse.Namespace, path: str, what: str, inputs: Sequence[str]) -> None:
-    """Refuse to write `what` over what the command reads."""
+    """Check that `what` can be written to `path`, and overwrites no input of the command."""
     from usmp.driver.run.tensor_files import path_of
 
     check_output(path, options.FILE, what, "the archive")
@@ -236,7 +236,7 @@ def _check_output(options: argparse.Namespace, path: str, what: str, inputs: Seq
 
 
 def _run_on_host(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:
-    """Run on this host, and measure what is asked for."""
+    """Run on this host, and measure times or operators if requested."""
     entry = _entry_of(options, archive)
     with stages(options) as stage:
         stage("building")
@@ -256,7 +256,7 @@ def _run_on_host(options: argparse.Namespace, archive: Archive, given: Tensors) 
         outputs = joined_steps(steps, options.steps)
         if options.print_time and options.repeat * options.number > 1:
             stage("measuring")
-            # The outputs are those of the first run: further ones go on with its state.
+            # Keep the outputs of the first run, because further runs continue with its state.
             times = measured_times(
                 lambda: [module.run(inputs, entry, sizes) for inputs, sizes in runs],
                 options.repeat,
@@ -272,7 +272,7 @@ def _run_on_host(options: argparse.Namespace, archive: Archive, given: Tensors) 
 def _runs(
     options: argparse.Namespace, entry: HostEntry, given: Tensors
 ) -> Sequence[tuple[Tensors, Mapping[str, int]]]:
-    """The inputs and the sizes of each step."""
+    """Return the inputs and the sizes of each step."""
     import numpy as np
 
     from usmp.driver.run.tensors import RANDOM_SEED
@@ -289,7 +289,7 @@ def _runs(
 
 
 def _run_on_board(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:
-    """Run in the emulator, with a report and a comparison."""
+    """Run in the emulator of a board, print a report, and compare the outputs."""
     from usmp.boards.profile_board import profile_of_runs
     from usmp.driver.run.on_board import check_board, load_board_module, report_run
 
@@ -312,7 +312,7 @@ def _run_on_board(options: argparse.Namespace, archive: Archive, given: Tensors)
 
 
 def _run_on_device(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:
-    """Run on a device at the other end of a line."""
+    """Run on a device over a serial line, and compare the outputs."""
     from usmp.driver.run.on_device import DeviceRun
 
     run = DeviceRun(options, archive, _entry_of(options, archive), given)

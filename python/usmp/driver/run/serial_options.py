@@ -1,4 +1,4 @@
-"""Options of `tvmc run` for a device at the other end of a serial line."""
+"""Options of `tvmc run` for a device on a serial line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MOST_BAUD = 100_000_000
 
 
 def add_serial_options(parser: Any) -> None:
-    """Add the options of a run on a device."""
+    """Add `--serial`."""
     parser.add_argument(
         "--serial",
         type=_port_and_baud,
@@ -21,13 +21,7 @@ def add_serial_options(parser: Any) -> None:
 
 
 def check_serial_options(options: argparse.Namespace) -> None:
-    """Refuse options that do not go together.
-
-    Raises
-    ------
-    UsageError
-        there are such.
-    """
+    """Raise UsageError if `--serial` is combined with `--board`."""
     from usmp.driver.errors import UsageError
 
     if options.serial and options.board:

@@ -1,4 +1,4 @@
-"""Symbolic sizes on the command line: `--size NAME=NUMBER`, or those of the given inputs."""
+"""Symbolic sizes of a run: from `--size NAME=NUMBER`, or from the shapes of inputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def add_size_option(parser: Any) -> None:
-    """Add the option."""
+    """Add `--size`."""
     parser.add_argument(
         "--size",
         action="append",
@@ -28,22 +28,22 @@ def add_size_option(parser: Any) -> None:
 
 
 def given_sizes(options: Sequence[str]) -> dict[str, int]:
-    """The sizes that `--size` gives, by name.
+    """Parse the sizes of `--size`, by name.
 
     Raises
     ------
     UsageError
-        one is no number, has no name, or is given twice.
+        a size is no number, has no name, or is given twice.
     """
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for option in options:
         name, _, number = option.rpartition("=")
         if not name or not (number.isascii() and number.isdigit()) or len(number) > len(str(2**31)):
             raise UsageError(f"--size {option}: write it as in --size seq=17")
-        if name in found:
+        if name in sizes:
             raise UsageError(f"--size {option}: {name} is given twice")
-        found[name] = int(number)
-    return found
+        sizes[name] = int(number)
+    return sizes
 
 
 def fill_run(
@@ -53,27 +53,27 @@ def fill_run(
     sizes: Mapping[str, int],
     generator: np.random.Generator | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, int]]:
-    """All inputs of a run, and all of its sizes.
+    """Return all inputs and all symbolic sizes of a run.
 
     Parameters
     ----------
     entry
-        that is run.
+        the entry to run.
     given
-        arrays of some inputs.
+        arrays of some inputs by name.
     mode
-        "zeros", "ones" or "random", for the others.
+        values of the other inputs: "zeros", "ones" or "random".
     sizes
-        some sizes; others are those of the arrays, or the largest.
+        some sizes by name; by default those of the arrays, or else the largest.
     generator
-        of random values; by default they are the same in every run.
+        generator of random values; by default the values are the same in every run.
 
     Raises
     ------
     ValueError
-        a size is unknown, out of its range, or another one than the arrays have.
+        a size is unknown, out of range, or contradicts the arrays.
     UsageError
-        one has no largest value, does not follow from the arrays, and is not given.
+        a size is not given, does not follow from the arrays, and has no upper bound.
     """
     from usmp.driver.run.tensors import fill_inputs
     from usmp.runtime.sizes import at_sizes, known_sizes, largest_sizes

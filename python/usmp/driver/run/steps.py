@@ -1,4 +1,4 @@
-"""`tvmc run --steps`: several runs, one after the other, with what the model keeps between them."""
+"""`tvmc run --steps`: several runs in order, which share the state of the model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_STEPS = 1_000_000
 
 
 def add_steps_option(group: Any) -> None:
-    """Add the option."""
+    """Add `--steps`."""
     group.add_argument(
         "--steps",
         type=whole_number(1, _MOST_STEPS),
@@ -31,13 +31,7 @@ def add_steps_option(group: Any) -> None:
 
 
 def check_steps_option(options: argparse.Namespace) -> None:
-    """Refuse what is about one run.
-
-    Raises
-    ------
-    UsageError
-        `--steps` with a profile, or on a device.
-    """
+    """Raise UsageError if `--steps` is combined with `--profile` or `--serial`."""
     if options.steps is not None and (options.profile or options.serial):
         other = "--serial" if options.serial else "--profile"
         raise UsageError(f"--steps cannot be combined with {other}; leave one of them out")
@@ -46,12 +40,12 @@ def check_steps_option(options: argparse.Namespace) -> None:
 def split_steps(
     entry: HostEntry, given: Mapping[str, np.ndarray], steps: int | None
 ) -> list[dict[str, np.ndarray]]:
-    """The arrays of each step: parts of those that have an axis of steps, others as they are.
+    """Return the arrays of each step: slices of arrays with an axis of steps, others unchanged.
 
     Raises
     ------
     UsageError
-        an array has that axis, but another number of steps.
+        the axis of steps of an array has another extent.
     """
     if steps is None:
         return [dict(given)]
@@ -72,14 +66,14 @@ def split_steps(
 def carry_updated_inputs(
     entry: HostEntry, given: Mapping[str, np.ndarray], runs: Sequence[dict[str, np.ndarray]]
 ) -> None:
-    """Let each step find what the one before left in the inputs that it updates.
+    """Let all steps share one array for each updated input, so that each step sees the last value.
 
     Parameters
     ----------
     given
-        as the user gives them: those with an axis of steps are not carried.
+        inputs of the user; those with an axis of steps are not shared.
     runs
-        the inputs of each step, which are changed: all have one array, which runs update.
+        inputs of each step, which are changed in place.
     """
     import numpy as np
 
@@ -90,12 +84,9 @@ def carry_updated_inputs(
 
 
 def check_all_steps_given(entry: HostEntry, given: Mapping[str, np.ndarray]) -> None:
-    """Refuse steps on a board that depend on the step before: it reads the inputs of all steps.
+    """Raise UsageError if an updated input has no axis of steps.
 
-    Raises
-    ------
-    UsageError
-        an input that runs update has no axis of steps.
+    A board receives the inputs of all steps before the first, so that it cannot carry them over.
     """
     for name in _carried(entry, given):
         raise UsageError(
@@ -106,19 +97,19 @@ def check_all_steps_given(entry: HostEntry, given: Mapping[str, np.ndarray]) -> 
 
 
 def _carried(entry: HostEntry, given: Mapping[str, np.ndarray]) -> list[str]:
-    """The inputs that runs update, but for those that are given for each step."""
+    """Return the updated inputs without an axis of steps."""
     return [n for n in entry.updated if n not in given or not _has_steps(entry, n, given[n])]
 
 
 def _has_steps(entry: HostEntry, name: str, array: np.ndarray) -> bool:
-    """Whether an array has an axis of steps in front."""
+    """Return whether the first axis of an array is that of steps."""
     return name in entry.inputs and array.ndim == len(entry.inputs[name]["shape"]) + 1
 
 
 def joined_steps(
     outputs: Sequence[Mapping[str, np.ndarray]], steps: int | None
 ) -> Mapping[str, np.ndarray]:
-    """The outputs of all steps, with an axis of steps in front; or of the only run."""
+    """Return the outputs of all steps, stacked along a first axis, or those of a single run."""
     import numpy as np
 
     if steps is None:

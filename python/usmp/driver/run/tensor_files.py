@@ -1,4 +1,4 @@
-"""Files of inputs and outputs on the command line: [NAME=]PATH, and the ending says the kind."""
+"""Files of inputs and outputs on the command line: [NAME=]PATH, with the format as the ending."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Infos = Mapping[str, Mapping[str, Any]]
 
 _ALL, _ARRAY, _RAW = ".npz", ".npy", ".bin"
 ENDINGS = (_ALL, _ARRAY, _RAW)
-"""Of files of `numpy.savez`, of `numpy.save`, and of nothing but the bytes of a tensor."""
+"""Endings of files of `numpy.savez` and `numpy.save`, and of the raw bytes of a tensor."""
 
 
 @dataclass(frozen=True)
 class TensorFile:
-    """A file for one tensor, or for all if `name` is None."""
+    """A file for a single tensor, or for all tensors if `name` is None."""
 
     name: str | None
     path: str
@@ -39,38 +39,38 @@ class TensorFile:
 
 
 def read_inputs(
-    given: Sequence[str], infos: Infos, steps: int | None = None
+    values: Sequence[str], infos: Infos, steps: int | None = None
 ) -> dict[str, np.ndarray]:
-    """The arrays of files, by names of inputs; of a file of bytes, an array may be of `steps` runs.
+    """Read files into arrays, by the names of inputs. A .bin file may have an axis of `steps`.
 
     Raises
     ------
     UsageError
-        a file cannot be read, has another size than its input, is for no input or for an
-        unknown one, or two are for the same.
+        a file cannot be read, does not have the size of its input, or is for an unknown input; or
+        an input has two files.
     """
     arrays: dict[str, np.ndarray] = {}
-    for value in given:
+    for value in values:
         file = _tensor_file(value, infos, "--inputs")
-        read = {file.name: _read(file, infos, steps)} if file.name else load_tensors(file.path)
-        for name, array in read.items():
+        tensors = {file.name: _read(file, infos, steps)} if file.name else load_tensors(file.path)
+        for name, array in tensors.items():
             if name in arrays:
                 raise UsageError(f'--inputs {value}: input "{name}" is given twice')
             arrays[name] = array
     return arrays
 
 
-def output_files(given: Sequence[str], infos: Infos) -> list[TensorFile]:
-    """The files to write outputs to.
+def output_files(values: Sequence[str], infos: Infos) -> list[TensorFile]:
+    """Return the files to write outputs to.
 
     Raises
     ------
     UsageError
-        the ending of a file is unknown, it is for no output, or two are for the same.
+        the ending or the output of a file is unknown, or an output has two files.
     """
-    files = [_tensor_file(value, infos, "--outputs") for value in given]
+    files = [_tensor_file(value, infos, "--outputs") for value in values]
     for index, file in enumerate(files):
-        # A device has no ending.
+        # A device such as /dev/null needs no ending.
         if file.ending not in ENDINGS and not _is_special(file.path):
             raise UsageError(
                 f"{file.path}: write outputs to a file that ends in .npz (all, with their names), "
@@ -85,18 +85,18 @@ def output_files(given: Sequence[str], infos: Infos) -> list[TensorFile]:
 def write_outputs(
     files: Sequence[TensorFile], outputs: Mapping[str, np.ndarray], count: int | None = None
 ) -> None:
-    """Write each file as a whole.
+    """Write the files of outputs, each as a whole.
 
-    An .npz file has the outputs by their names, and as `output_0`, ... too.
+    An .npz file has the outputs by their names, and by their aliases `output_0`, ...
 
     Parameters
     ----------
     files
-        to write.
+        files to write.
     outputs
-        what a run gives, by name; the outputs first, in the order of the model.
+        results of a run by name, the outputs first, in the order of the model.
     count
-        how many of them are outputs; all by default.
+        number of outputs among the results; all by default.
 
     Raises
     ------
@@ -113,19 +113,19 @@ def write_outputs(
 
 
 def path_of(value: str, names: Sequence[str]) -> str:
-    """The path in [NAME=]PATH: only a name of the model ends at a "=", for paths have them too."""
+    """Return the path in [NAME=]PATH. Only known names end at a "=", because paths may have one."""
     return _split(value, names)[1]
 
 
 def _split(value: str, names: Sequence[str]) -> tuple[str | None, str]:
-    found = [name for name in names if value.startswith(f"{name}=")]
-    name = max(found, key=len, default=None)
+    matching = [name for name in names if value.startswith(f"{name}=")]
+    name = max(matching, key=len, default=None)
     return (name, value) if name is None else (name, value[len(name) + 1 :])
 
 
 def _tensor_file(value: str, infos: Infos, option: str) -> TensorFile:
-    """What [NAME=]PATH means; a file of one tensor needs no name where there is but one."""
-    what = option.strip("-")[:-1]
+    """Parse [NAME=]PATH. The name is optional if the model has only one such tensor."""
+    noun = option.strip("-")[:-1]
     names = list(infos)
     name, path = _split(value, names)
     file = TensorFile(name, path)
@@ -133,19 +133,19 @@ def _tensor_file(value: str, infos: Infos, option: str) -> TensorFile:
     if file.ending not in (_ARRAY, _RAW):
         if name is not None:
             raise UsageError(
-                f"{option} {value}: only .npy and .bin files are for one {what}; an .npz file "
+                f"{option} {value}: only .npy and .bin files are for one {noun}; an .npz file "
                 f"names its arrays itself"
             )
         return file
     if name is None and "=" in path and not Path(path).exists():
         unknown = path.partition("=")[0]
         raise UsageError(
-            f'{option} {value}: the model has no {what} "{unknown}"; its {what}s: {known}'
+            f'{option} {value}: the model has no {noun} "{unknown}"; its {noun}s: {known}'
         )
     if name is None and len(names) != 1:
         example = f"{names[0] if names else 'NAME'}={path}"
         raise UsageError(
-            f"{option} {value}: the model has {len(names)} {what}s ({known}); say which, as in "
+            f"{option} {value}: the model has {len(names)} {noun}s ({known}); say which, as in "
             f"{option} {example}"
         )
     return TensorFile(name or names[0], path)
@@ -186,19 +186,21 @@ def _raw(
 
 
 def _shape_of_elements(file: TensorFile, size_bytes: int, info: Mapping[str, Any]) -> list[int]:
-    """The shape of a tensor of so many bytes, where one size of it follows from them."""
+    """Return the shape of a tensor with one symbolic size, solved from its size in bytes."""
     from usmp.plain.size_expression import shape_at, shape_text, sizes_in, solved
 
     extents, dtype = info["symbolic_shape"], np.dtype(info["dtype"])
     elements, rest = divmod(size_bytes, dtype.itemsize)
-    found = None if rest else solved(reduce(lambda a, b: ["*", a, b], extents), elements, {})
-    if found is None or {found[0]} != {name for extent in extents for name in sizes_in(extent)}:
+    solution = None if rest else solved(reduce(lambda a, b: ["*", a, b], extents), elements, {})
+    if solution is None or {solution[0]} != {
+        name for extent in extents for name in sizes_in(extent)
+    }:
         raise UsageError(
             f"{file.path} has {size_bytes} bytes, from which the sizes of input "
             f"{shown(str(file.name))} ({shown(shape_text(extents))} {dtype}) do not follow; write "
             "an .npy file"
         )
-    return shape_at(extents, dict([found]))
+    return shape_at(extents, dict([solution]))
 
 
 def _array(file: TensorFile, content: bytes) -> np.ndarray:

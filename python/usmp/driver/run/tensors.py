@@ -1,4 +1,4 @@
-"""Inputs and outputs of a run: .npz files, generated values, and what is printed."""
+"""Inputs and outputs of a run: .npz files, generated values, and printing."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from usmp.support.unique_names import UniqueNames
 
 RANDOM_SEED = 0
 _LONGEST_FILE_NAME, _LONGEST_PATH = 250, 2000
-"""Bytes, less than the system's limit: something is appended."""
+"""Limits in bytes, below those of the system, because a suffix is appended."""
 _ZIP, _NPY = b"PK", b"\x93NUMPY"
-"""What files of `numpy.savez` and of `numpy.save` begin with."""
+"""First bytes of files of `numpy.savez` and of `numpy.save`."""
 
 
 def load_tensors(path: str) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file, by name.
+    """Read the arrays of an .npz file, by name.
 
     Raises
     ------
     UsageError
-        it cannot be read, or is no such file.
+        the file cannot be read, or is no .npz file.
     """
     try:
         with open(path, "rb") as file:
             if not file.read(len(_NPY)).startswith((_ZIP, _NPY)):
-                # NumPy would advise to unpickle it.
+                # Do not let NumPy try, because its error advises to unpickle the file.
                 raise ValueError("write it with numpy.savez")
         archive = np.load(path, allow_pickle=False)
         if not isinstance(archive, np.lib.npyio.NpzFile):
@@ -54,18 +54,18 @@ def fill_inputs(
     mode: str,
     generator: np.random.Generator | None = None,
 ) -> dict[str, np.ndarray]:
-    """The given inputs, and the others filled: with zeros, ones or random values.
+    """Return all inputs of a run, with generated values for those that are not given.
 
     Parameters
     ----------
     infos
         shape and dtype of every input of the model.
     given
-        arrays of some inputs.
+        arrays of some inputs by name.
     mode
-        "zeros", "ones" or "random".
+        generated values: "zeros", "ones" or "random".
     generator
-        of random values; by default they are the same in every run.
+        generator of random values; by default the values are the same in every run.
     """
     generator = generator or np.random.default_rng(RANDOM_SEED)
     missing = {name: info for name, info in infos.items() if name not in given}
@@ -89,20 +89,20 @@ def _filled(info: Mapping[str, Any], mode: str, generator: np.random.Generator) 
 
 
 def print_tensors(tensors: Mapping[str, np.ndarray]) -> None:
-    """Print the name, type, shape and content of each."""
+    """Print the name, element type, shape and values of each tensor."""
     for name, value in tensors.items():
         print(f"{shown(name)}: {value.dtype}{list(value.shape)}\n{value}")
 
 
 def print_top(tensors: Mapping[str, np.ndarray], count: int) -> None:
-    """Print the largest values of each, below their indices, as TVM's tvmc did.
+    """Print the largest values of each tensor below their indices, as TVM's tvmc did.
 
     Parameters
     ----------
     tensors
-        by name; the name of the only one is not printed.
+        tensors by name; the name of a single tensor is not printed.
     count
-        how many values, the largest first; an index counts the elements in C order.
+        number of values, the largest first. Indices count elements in C order.
     """
     for name, value in tensors.items():
         if len(tensors) > 1:
@@ -110,13 +110,13 @@ def print_top(tensors: Mapping[str, np.ndarray], count: int) -> None:
         elements = value.reshape(-1)
         indices = np.argsort(elements, kind="stable")[::-1][:count]
         if elements.dtype == np.uint64:
-            # With signed indices, values would become floats.
+            # NumPy would promote signed indices beside uint64 values to floats.
             indices = indices.astype(np.uint64)
         print(np.array([indices, elements[indices]]))
 
 
 def save_tensors(path: str, tensors: Mapping[str, np.ndarray]) -> None:
-    """Write an .npz file of all the arrays, or none.
+    """Write an .npz file of the arrays, as a whole or not at all.
 
     Raises
     ------
@@ -128,10 +128,10 @@ def save_tensors(path: str, tensors: Mapping[str, np.ndarray]) -> None:
 
 
 def npz_content(tensors: Mapping[str, np.ndarray]) -> bytes:
-    """An .npz file of all the arrays.
+    """Return the content of an .npz file of the arrays.
 
-    Not by `numpy.savez`, which takes no array that is called "file" or "allow_pickle". A name that
-    no file in a folder can have is written as in C.
+    `numpy.savez` is not used, because it takes no arrays named "file" or "allow_pickle". Names that
+    no file can have are replaced by C identifiers.
     """
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
@@ -142,16 +142,17 @@ def npz_content(tensors: Mapping[str, np.ndarray]) -> bytes:
 
 
 def member_names(names: Iterable[str]) -> list[str]:
-    """Return the names of the files in an .npz file of these tensors, which others may unpack."""
-    given = list(names)
-    members = UniqueNames(name for name in given if _is_path_inside(name))
+    """Return the names of the members of an .npz file, which must be safe to unpack."""
+    tensor_names = list(names)
+    members = UniqueNames(name for name in tensor_names if _is_path_inside(name))
     return [
-        name if _is_path_inside(name) else members.unique(replace_forbidden(name)) for name in given
+        name if _is_path_inside(name) else members.unique(replace_forbidden(name))
+        for name in tensor_names
     ]
 
 
 def _is_path_inside(name: str) -> bool:
-    """Whether a file in a folder can have this name; what begins with "/" is unpacked without."""
+    """Return whether a name is a path inside a folder. Unpacking strips a leading "/"."""
     parts = name.split("/")
     return (
         name.isprintable()

@@ -1,4 +1,4 @@
-"""Times of runs on this host: `--print-time`, `--repeat` and `--number` of `tvmc run`."""
+"""Measure runs on this host: `--print-time`, `--repeat` and `--number` of `tvmc run`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_RUNS = 1_000_000
 
 
 def add_time_options(group: Any) -> None:
-    """Add the options."""
+    """Add `--print-time`, `--repeat` and `--number`."""
     group.add_argument(
         "--print-time",
         action="store_true",
@@ -37,18 +37,12 @@ def add_time_options(group: Any) -> None:
 
 
 def check_time_options(options: argparse.Namespace) -> None:
-    """Refuse measurements that would say nothing.
-
-    Raises
-    ------
-    UsageError
-        `--repeat` or `--number` with a board or a device.
-    """
+    """Raise UsageError if `--repeat` or `--number` is combined with a board or a device."""
     if options.repeat == options.number == 1 or not (options.board or options.serial):
         return
     where = "--board" if options.board else "--serial"
-    instead = "its report has the instructions of a run" if options.board else "run it again"
-    raise UsageError(f"--repeat and --number measure this host; with {where}, {instead}")
+    alternative = "its report has the instructions of a run" if options.board else "run it again"
+    raise UsageError(f"--repeat and --number measure this host; with {where}, {alternative}")
 
 
 def measured_times(run: Callable[[], object], repeat: int, number: int) -> list[float]:

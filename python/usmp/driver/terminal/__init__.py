@@ -1,1 +1,1 @@
-"""What a person sees and types while a command runs: help, progress, errors, completion."""
+"""The terminal side of commands: help, progress, errors, warnings, completion."""

@@ -1,6 +1,6 @@
-"""`tvmc completion`: what a shell evaluates to complete commands, options and names of `tvmc`.
+"""`tvmc completion`: print a shell script that completes commands, options and names of `tvmc`.
 
-The shell then asks `tvmc` itself at every press of the tab key, through argcomplete.
+The script runs `tvmc` at every press of the tab key, through argcomplete.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ENDINGS = {
     "info": (*_MODELS, "tar"),
     "check": (*_MODELS, "tar"),
 }
-"""Of the files that commands read."""
+"""Endings of the input files of each command."""
 
 
 def add_completion_parser(commands: Any) -> None:
@@ -51,13 +51,13 @@ def print_completion(options: argparse.Namespace) -> None:
     """Carry out the command."""
     from argcomplete.shell_integration import shellcode
 
-    # The script for bash is the one for zsh too.
+    # argcomplete has a single script for bash and zsh.
     shell = "fish" if options.SHELL == "fish" else "bash"
     print(shellcode(["tvmc"], shell=shell))
 
 
 def complete(parser: argparse.ArgumentParser) -> None:
-    """Answer the shell and end the process, if it is a shell that asks."""
+    """Print completions and end the process, if a shell runs `tvmc` for completion."""
     if "_ARGCOMPLETE" not in os.environ:
         return
     import argcomplete
@@ -72,7 +72,7 @@ def complete(parser: argparse.ArgumentParser) -> None:
 
 
 def _completer(command: str, action: argparse.Action) -> Any:
-    """What completes the value of an option; None leaves it to its choices, or to file names."""
+    """Return the completer of an option's value; None if its choices or file names complete it."""
     from argcomplete.completers import ChoicesCompleter, FilesCompleter
 
     if action.dest == "FILE":
@@ -95,26 +95,26 @@ def _completer(command: str, action: argparse.Action) -> Any:
 
 
 def _named_files(files: Any) -> Any:
-    """What completes [NAME=]FILE, with what completes FILE."""
+    """Return a completer of [NAME=]FILE from a completer of FILE."""
 
-    def complete(prefix: str, **rest: Any) -> list[str]:
+    def complete(prefix: str, **kwargs: Any) -> list[str]:
         name, separator, path = prefix.partition("=")
         if not separator:
-            return list(files(prefix, **rest))
-        return [f"{name}={file}" for file in files(path, **rest)]
+            return list(files(prefix, **kwargs))
+        return [f"{name}={file}" for file in files(path, **kwargs)]
 
     return complete
 
 
 def _boards(prefix: str, **_: Any) -> list[str]:
-    """The next name of a list with commas."""
+    """Complete the last name of a list with commas."""
     before, comma, _name = prefix.rpartition(",")
     known = [*BOARDS, *PARTS] + ([] if comma else ["all"])
     return [f"{before}{comma}{name}" for name in known if name not in before.split(",")]
 
 
 def _pass_configs(prefix: str, **_: Any) -> list[str]:
-    """`NAME=`, or once the name is there `NAME=VALUE`."""
+    """Complete `NAME=`, and after a known name `NAME=VALUE`."""
     name, separator, _value = prefix.partition("=")
     if not separator or name not in PASS_OPTIONS:
         return [f"{known}=" for known in PASS_OPTIONS]

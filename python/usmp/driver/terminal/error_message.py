@@ -1,4 +1,4 @@
-"""What the user reads when a command fails."""
+"""The message that the user reads when a command fails."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _MOST_LINES = 12
 
 
 def tell(error: Exception, has_extension: bool, stderr: TextIO, program: str = "tvmc") -> None:
-    """Say what went wrong, and where if it is in Python of the user.
+    """Print an error on stderr, with its position if it is in Python of the user.
 
-    That is one line; a terminal gets the lines that the error has, as far as a screen holds them.
+    A terminal gets up to `_MOST_LINES` lines of the message, any other stream a single line.
     """
-    # Not before there is an error: help comes sooner without.
+    # Import late, because commands start faster without these modules.
     from traceback import print_exception
 
     from usmp.support.user_code import place_in_user_code, wants_backtrace
@@ -33,9 +33,9 @@ def tell(error: Exception, has_extension: bool, stderr: TextIO, program: str = "
 
 
 def one_line(error: Exception) -> str:
-    """The first paragraph: what follows it, TVM adds for those who debug TVM.
+    """Return the first paragraph of the message in one line, without TVM's text for its developers.
 
-    Its last line says what to do; what is before it may be long, as a list of many pools is.
+    Shorten the last line on its own, because it is the advice, and a long list may precede it.
     """
     *lines, last = _paragraph(error)
     parts = (" ".join(" ".join(lines).split()), " ".join(last.split()))
@@ -43,7 +43,7 @@ def one_line(error: Exception) -> str:
 
 
 def _lines(error: Exception) -> list[str]:
-    """The same for people: line by line, without the middle of many."""
+    """Return the lines of the first paragraph, without the middle ones if there are too many."""
     lines = [_shortened(line.strip()) for line in _paragraph(error) if line.strip()]
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 2], "...", lines[-1]]
@@ -55,7 +55,7 @@ def _paragraph(error: Exception) -> list[str]:
 
 
 def _text(error: Exception) -> str:
-    """What the error says, of a file as every command of the system would."""
+    """Return the text of an error. For an error of a file, name the file first."""
     if isinstance(error, MemoryError) and not str(error):
         return out_of_memory()
     if not isinstance(error, OSError) or error.filename is None:
@@ -68,6 +68,6 @@ def _text(error: Exception) -> str:
 
 
 def _shortened(text: str) -> str:
-    """The text for a terminal, long names without their middles; a long text without its end."""
+    """Cut the middle of long words, and the end of a long text."""
     text = re.sub(r"\S+", lambda word: shown(word[0]), text)
     return text if len(text) <= _LONGEST_PART else f"{text[:_LONGEST_PART]} ..."

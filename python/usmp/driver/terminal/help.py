@@ -1,4 +1,4 @@
-"""How the help of every command looks: examples below, defaults beside the options."""
+"""The parser and the help of commands: examples below, defaults beside the options."""
 
 from __future__ import annotations
 
@@ -16,31 +16,34 @@ _NAMES = {
     *(row.name.removeprefix("-") for rows in TARGET_OPTION_ROWS.values() for row in rows),
 }
 _OF_A_TARGET = re.compile(rf"unrecognized arguments:.* -({'|'.join(sorted(_NAMES))})=")
-"""An option that a shell took from the text of a target, for want of quotes."""
+"""Error about an option of a target that a shell split from its target for want of quotes."""
 
 _MOST_FLAGS = 3
-"""That an error lists for one that is shortened."""
+"""Most flags that an error lists for an abbreviated flag."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports wrong usage as every other error: one line, exit status 1."""
+    """A parser that raises UsageError for wrong usage, so that all errors are reported alike."""
 
     takes_files_anywhere = False
-    """Whether each argument that is no option is a FILE, before and after options; argparse takes
-    only the first that stand together."""
+    """Whether FILEs may stand before and after options. argparse takes only the first group."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does, with all the files."""
-        options, left = super().parse_known_args(args, namespace)
-        for text in left:
+        """Parse as argparse does, but collect all FILEs."""
+        options, remaining = super().parse_known_args(args, namespace)
+        for text in remaining:
             if full := self._flags_that_begin_as(text.partition("=")[0]):
                 self.error(f"unrecognized arguments: {text}; write {' or '.join(full)} in full")
-        if self.takes_files_anywhere and left and not any(text.startswith("-") for text in left):
-            options.FILE, left = [*options.FILE, *left], []
-        return options, left
+        if (
+            self.takes_files_anywhere
+            and remaining
+            and not any(text.startswith("-") for text in remaining)
+        ):
+            options.FILE, remaining = [*options.FILE, *remaining], []
+        return options, remaining
 
     def _flags_that_begin_as(self, name: str) -> list[str]:
-        """Return the flags with this beginning, if they are few."""
+        """Return the flags with this prefix, or none if there are more than `_MOST_FLAGS`."""
         flags = [flag for flag in self._option_string_actions if flag.startswith(name)]
         return flags if len(flags) <= _MOST_FLAGS and name.startswith("--") else []
 
@@ -51,7 +54,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps the lines of examples, and ends the help of an option with its default."""
+    """A formatter that keeps the lines of examples, and appends defaults to the help of options."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         takes_value = action.option_strings and action.nargs != 0
@@ -69,22 +72,22 @@ def add_command(
     description: str,
     examples: str,
 ) -> Parser:
-    """Add a command that explains itself.
+    """Add a command with a description and examples to the parser.
 
     Parameters
     ----------
     commands
-        what `add_subparsers` returned.
+        result of `add_subparsers`.
     name
-        what the user types.
+        name of the command.
     run
-        carries the command out; returns the exit status, or None for 0.
+        function that runs the command; returns the exit status, or None for 0.
     summary
         one line for the list of commands.
     description
-        a sentence or two for the command's own help.
+        a sentence or two for the help of the command.
     examples
-        command lines with what they do, for the end of its help.
+        command lines with explanations, for the end of the help.
     """
     parser: Parser = commands.add_parser(
         name,

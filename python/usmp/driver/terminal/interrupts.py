@@ -1,4 +1,4 @@
-"""Ctrl-C where it only ends a search; elsewhere it does what `usmp.support.termination` says."""
+"""Ctrl-C during a search, which it ends. Elsewhere, `usmp.support.termination` handles Ctrl-C."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from types import FrameType
 
 @contextmanager
 def deferred_interrupts() -> Iterator[Callable[[], bool]]:
-    """Yield what returns whether there was an interrupt; the second one does what it always
-    does."""
-    usual = signal.getsignal(signal.SIGINT)
-    if not callable(usual) or threading.current_thread() is not threading.main_thread():
-        # Another part of the process decides what an interrupt does.
+    """Defer the first Ctrl-C, and yield a function that returns whether it came.
+
+    A second Ctrl-C calls the previous handler.
+    """
+    previous = signal.getsignal(signal.SIGINT)
+    if not callable(previous) or threading.current_thread() is not threading.main_thread():
+        # Another thread, or a handler outside of Python, handles interrupts.
         yield lambda: False
         return
-    noticed: list[int] = []
+    received: list[int] = []
 
-    def notice(number: int, frame: FrameType | None) -> None:
-        if noticed:
-            usual(number, frame)
-        noticed.append(number)
+    def receive(number: int, frame: FrameType | None) -> None:
+        if received:
+            previous(number, frame)
+        received.append(number)
 
-    signal.signal(signal.SIGINT, notice)
+    signal.signal(signal.SIGINT, receive)
     try:
-        yield lambda: bool(noticed)
+        yield lambda: bool(received)
     finally:
-        signal.signal(signal.SIGINT, usual)
+        signal.signal(signal.SIGINT, previous)

@@ -1,4 +1,4 @@
-"""What is being done, shown on a terminal for as long as it lasts."""
+"""Progress of a command, shown on a terminal while it lasts."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from usmp.driver.terminal.shown_warnings import show_waiting_warnings
 from usmp.support.termination import undo_at_signal
 
 ProgressCallback: TypeAlias = Callable[[str], None]
-"""Shows the user what begins now, as "planning"."""
+"""Shows the stage that begins, such as "planning"."""
 
 _RESTORED = b"\r\x1b[2K\x1b[?25h"
-"""For a terminal: the line is empty, and the cursor is back."""
+"""Control sequence of a terminal that clears the line and shows the cursor."""
 
 _PLANNER = "usmp.UnifiedStaticMemoryPlanner"
 
@@ -32,14 +32,14 @@ def add_quiet_option(parser: argparse._ActionsContainer) -> None:
 
 
 def silent(what: str) -> None:
-    """The stage where nothing is shown."""
+    """Show nothing."""
 
 
 @contextmanager
 def stages(options: argparse.Namespace) -> Iterator[ProgressCallback]:
-    """Yield what shows a stage on the user's stderr, if that is a terminal and `--quiet` is
-    not given; the line is gone at the end, and warnings follow. Stdout is left alone: print to it
-    afterwards.
+    """Yield a function that shows a stage on stderr, if it is a terminal and without `--quiet`.
+
+    At the end, clear the line and print waiting warnings. Print to stdout only afterwards.
     """
     with _shown_stages(options) as stage:
         yield stage
@@ -56,7 +56,7 @@ def _shown_stages(options: argparse.Namespace) -> Iterator[ProgressCallback]:
     from rich.spinner import Spinner
     from rich.text import Text
 
-    # In ASCII: the terminal may show nothing else.
+    # Use an ASCII spinner, because the terminal may lack other characters.
     spinner = Spinner("line")
     forget = undo_at_signal(lambda: os.write(options.stderr.fileno(), _RESTORED))
     try:
@@ -74,7 +74,7 @@ def _shown_stages(options: argparse.Namespace) -> Iterator[ProgressCallback]:
 
 @contextmanager
 def planning_stage(stage: ProgressCallback) -> Iterator[None]:
-    """Call the stage "planning" when the planner begins, in the current pass context."""
+    """Instrument the current pass context to show the stage "planning" when the planner starts."""
     if stage is silent:
         yield
         return

@@ -1,4 +1,4 @@
-"""A search that has no end of its own: shown while it lasts, and ended by ctrl-C."""
+"""Searches with a time budget or without a limit: their progress, and Ctrl-C, which ends them."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def command_deadline(options: argparse.Namespace, budget: str | None) -> Deadlin
     Parameters
     ----------
     options
-        of the command; those that are set for a build: `start_seconds`, when the command began;
-        `remaining_builds`, among which what remains is divided; `deadline`, another one.
+        options of the command, with optional attributes: `start_seconds`, the start of the command;
+        `remaining_builds`, which share the remaining time; `deadline`, another deadline.
     budget
-        of the command, such as "10s".
+        time budget of the command, such as "10s".
     """
     deadline = deadline_after(budget, getattr(options, "start_seconds", None))
     if deadline is not None:
@@ -47,7 +47,7 @@ def command_deadline(options: argparse.Namespace, budget: str | None) -> Deadlin
 
 
 def time_budget(options: argparse.Namespace) -> str | None:
-    """Return the time budget that the options of a command give all of its builds."""
+    """Return the time budget for all builds of a command, from its options."""
     budget: str | None = options.usmp_time_budget
     for setting in options.pass_config:
         name, _, value = setting.partition("=")
@@ -57,10 +57,10 @@ def time_budget(options: argparse.Namespace) -> str | None:
 
 @contextmanager
 def watched_search(config: Any, stage: ProgressCallback) -> Iterator[None]:
-    """Inside, show searches that only time or a proof ends, and let ctrl-C end them.
+    """Show the progress of searches that only time or a proof ends, and let Ctrl-C end them.
 
-    Ctrl-C then gives the best plan so far; a second one aborts. What ends by itself after a fixed
-    amount of work, it aborts.
+    Ctrl-C then keeps the best plan so far, and a second one aborts. Ctrl-C aborts searches with a
+    fixed amount of work.
     """
     from usmp.algorithms import watched
 
@@ -90,13 +90,13 @@ def watched_search(config: Any, stage: ProgressCallback) -> Iterator[None]:
 
 
 def note_interrupted_search(options: argparse.Namespace, factory: Any) -> None:
-    """Say on stderr that ctrl-C ended the search, if it did."""
+    """Print a note on stderr if Ctrl-C ended the search."""
     if factory.memory_plan.search_ended_by == "interrupt":
         note_interruption(options)
 
 
 def note_interruption(options: argparse.Namespace) -> None:
-    """Say so on stderr."""
+    """Print a note on stderr that Ctrl-C ended the search."""
     print(
         "tvmc: the search was interrupted; this is the best plan that it found until then",
         file=options.stderr,
@@ -104,7 +104,7 @@ def note_interruption(options: argparse.Namespace) -> None:
 
 
 def progress_text(what: str, progress: Progress) -> str:
-    """How far that is which is being done."""
+    """Return a stage with the peak and the lower bound of its search."""
     peak = "no plan yet" if progress.peak is None else f"peak {progress.peak}"
     return f"{what}: {peak}, lower bound {progress.lower_bound}"
 

@@ -1,1 +1,1 @@
-"""What command lines and Python calls of TVM 0.18 become."""
+"""Translation of command lines and Python calls of TVM 0.18."""

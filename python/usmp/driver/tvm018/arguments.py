@@ -1,4 +1,4 @@
-"""Arguments and names of TVM 0.18 in Python: accepted or refused, each with its reason."""
+"""Arguments and names of TVM 0.18 in Python, which are accepted or refused with a reason."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from usmp.tvm018.tvmc_python import TVMC_NAMES
 
 
 def check_old_arguments(function: str, arguments: Mapping[str, object]) -> None:
-    """Tell the user of a function about arguments that only TVM 0.18 had; call it from there.
+    """Warn about arguments that only TVM 0.18 had.
 
     Parameters
     ----------
     function
-        of `usmp.driver.tvmc`.
+        name of the calling function of `usmp.driver.tvmc`.
     arguments
-        that have no parameter. "No" in any spelling, as None or False, is what happens anyway.
+        arguments without a parameter. False values such as None are ignored.
 
     Raises
     ------
     UsageError
-        arguments are refused; it names all of them.
+        arguments are refused; the message names all of them.
     TypeError
         TVM 0.18 had no such argument either.
     """
@@ -35,14 +35,14 @@ def check_old_arguments(function: str, arguments: Mapping[str, object]) -> None:
     for name in arguments:
         if name not in known:
             raise TypeError(f"tvmc.{function}() got an unexpected keyword argument '{name}'")
-    old = [
+    old_names = [
         WrittenName(row, text)
         for name, value in arguments.items()
         for text in _texts(value, _arity(rows, name))
         if (row := find(rows, name, text)) is not None
     ]
-    check_none_refused(old, f"tvmc.{function}: ")
-    tell_all(old)
+    check_none_refused(old_names, f"tvmc.{function}: ")
+    tell_all(old_names)
 
 
 def _arity(rows: Sequence[OldName], name: str) -> str:
@@ -50,25 +50,19 @@ def _arity(rows: Sequence[OldName], name: str) -> str:
 
 
 def _texts(value: object, arity: str) -> list[str]:
-    """Return the values of an argument as a command line has them; nothing for "no"."""
+    """Return the values of an argument as on the command line; none for a false value."""
     if not value:
         return []
     if isinstance(value, list | tuple):
-        return [text for each in value for text in _texts(each, arity)]
+        return [text for item in value for text in _texts(item, arity)]
     if isinstance(value, str):
         return split_values(arity, value)
-    # A switch that is on, an object or a function has no text that a reader wants.
+    # Leave out the text of True, of an object or of a function, which would not help a reader.
     return [str(value) if isinstance(value, int) and value is not True else ""]
 
 
 def check_format(file: str | Path, model_format: str) -> None:
-    """Raise if a file is not of the format that `tvmc.load` is told.
-
-    Raises
-    ------
-    UsageError
-        the format is not read, or files of it have another ending.
-    """
+    """Raise UsageError if a format is not supported, or the file has the ending of another one."""
     row = find(MODEL_FORMAT, MODEL_FORMAT[0].name, model_format, [str(file)])
     if row is not None and row.verdict == ACCEPTED:
         return
@@ -78,16 +72,16 @@ def check_format(file: str | Path, model_format: str) -> None:
 
 
 def no_attribute(owner: str, name: str, prefix: str = "") -> AttributeError:
-    """Return the error for an attribute that there is not, with the reason if TVM 0.18 had it.
+    """Return the error for a missing attribute, with the reason if TVM 0.18 had it.
 
     Parameters
     ----------
     owner
-        what lacks it, as "module 'usmp.driver.tvmc'".
+        description of the object or module, such as "module 'usmp.driver.tvmc'".
     name
-        of the attribute.
+        name of the attribute.
     prefix
-        what stands before the name in the table, as "TVMCModel.".
+        prefix of the name in the table of old names, such as "TVMCModel.".
     """
     row = find(TVMC_NAMES, f"{prefix}{name}")
     reason = "" if row is None else f": {row.reason}"

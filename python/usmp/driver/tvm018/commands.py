@@ -1,4 +1,4 @@
-"""`tvmc micro` and `tvmc tune` of TVM 0.18: errors with the command lines that take their place."""
+"""`tvmc micro` and `tvmc tune` of TVM 0.18: errors that name the replacing command lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from usmp.tvm018.old_name import OldName
 _WORD = re.compile(r"[a-z][a-z-]*")
 _HELP = frozenset(("-h", "--help"))
 _MODEL, _ARCHIVE = "model", "model.tar"
-"""In the folder of a project: the unpacked archive, and the archive."""
+"""Names in the folder of a project: of the unpacked archive, and of the archive."""
 
 _COMMAND, _BOARD, _BOARD_FLAG = "tvmc micro", f"{PROJECT_OPTION} board", "--board="
 
@@ -32,11 +32,11 @@ class MicroArguments:
     Parameters
     ----------
     positional
-        all that are neither flags nor values of flags.
+        arguments that are neither flags nor values of flags.
     flags
-        names of flags.
+        names of the flags.
     options
-        values of project options, by name.
+        values of the project options, by name.
     """
 
     positional: list[str]
@@ -49,12 +49,12 @@ class MicroArguments:
 
     @property
     def board(self) -> OldName | None:
-        """The row of the board that was given, which has the arguments that take its place."""
+        """The row of the board in the table of old names, with the arguments that replace it."""
         return find(MICRO, _BOARD, self.options["board"]) if "board" in self.options else None
 
     @property
     def emulated_board(self) -> str:
-        """What `--board` calls the board; empty if it is no board here."""
+        """The name of the board for `--board`; empty if the board is not emulated."""
         (option,) = self.build_options
         return option.removeprefix(_BOARD_FLAG) if option.startswith(_BOARD_FLAG) else ""
 
@@ -66,14 +66,14 @@ class MicroArguments:
 
 
 def refuse_old_command(arguments: Sequence[str]) -> None:
-    """Refuse the commands of TVM 0.18 that this one lacks; their help is what the error says.
+    """Refuse `micro` and `tune`, which only TVM 0.18 had. Their help is the text of the error.
 
     Raises
     ------
     UsageError
-        for `micro` and `tune`; the last line of the message is the command line to write instead.
+        the command is refused; the last line of the message is the command line to use instead.
     SystemExit
-        after the help.
+        the help was printed.
     """
     command, following = split_command(arguments)
     answer = {"micro": _micro, "tune": _tune}.get(command)
@@ -87,34 +87,32 @@ def refuse_old_command(arguments: Sequence[str]) -> None:
 
 
 def split_command(arguments: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the command, the first word that is no value of the flag before it, and all that
-    follows it."""
-    for index, (before, text) in enumerate(pairwise(["", *arguments]), 1):
-        if _WORD.fullmatch(text) and before != "--config":
+    """Return the command, which is the first word except a value of `--config`, and the rest."""
+    for index, (previous, text) in enumerate(pairwise(["", *arguments]), 1):
+        if _WORD.fullmatch(text) and previous != "--config":
             return text, list(arguments[index:])
     return "", []
 
 
 def run_on_device(arguments: Sequence[str]) -> str:
-    """Return the line of an error about `tvmc run --device micro`: the command line to write
-    instead.
+    """Return the command line to use instead of `tvmc run --device micro`, for an error.
 
     Parameters
     ----------
     arguments
-        of the command line, without flags that are refused.
+        arguments of the command line, without refused flags.
     """
     others = list(arguments[arguments.index("run") + 1 :])
     archive, flags = "ARCHIVE", _flags_with_values()
-    for index, (before, text) in enumerate(pairwise(["", *others])):
-        if not text.startswith("-") and before not in flags:
+    for index, (previous, text) in enumerate(pairwise(["", *others])):
+        if not text.startswith("-") and previous not in flags:
             archive = _archive_in(others.pop(index))
             break
-    return _instead([["tvmc", "run", archive, _place_of(archive), *others]])
+    return _replacement([["tvmc", "run", archive, _target_option(archive), *others]])
 
 
 def _flags_with_values() -> frozenset[str]:
-    """Return the flags of `tvmc run` that a value follows."""
+    """Return the flags of `tvmc run` that take a value."""
     from usmp.driver.run.run import add_run_parser
 
     commands = argparse.ArgumentParser().add_subparsers()
@@ -125,8 +123,8 @@ def _flags_with_values() -> frozenset[str]:
     )
 
 
-def _place_of(archive: str) -> str:
-    """Return the option of `tvmc run` about where an archive runs that is not for this host."""
+def _target_option(archive: str) -> str:
+    """Return the option of `tvmc run` that selects the board of an archive, or a device."""
     from usmp.runtime import load_archive
 
     try:
@@ -145,53 +143,53 @@ def _archive_in(project: str) -> str:
 def _tune(arguments: Sequence[str]) -> list[str]:
     endings = tuple(FORMAT_ENDINGS.values())
     model = next((text for text in arguments if text.endswith(endings)), "MODEL")
-    return [TUNE[0].sentence(), _instead([["tvmc", "explore", model]])]
+    return [TUNE[0].sentence(), _replacement([["tvmc", "explore", model]])]
 
 
 def _micro(arguments: Sequence[str]) -> list[str]:
-    given = _parsed(arguments)
-    subcommand = given.at(0, "")
+    project_arguments = _parsed(arguments)
+    subcommand = project_arguments.at(0, "")
     row = find(MICRO, f"{_COMMAND} {subcommand}") or find(MICRO, _COMMAND)
     about = [row.sentence()] if row else []
-    lines = {"build": _build, "flash": _flash}.get(subcommand, _create)(given)
-    return [*about, *_about_options(given), _instead(lines)]
+    lines = {"build": _build, "flash": _flash}.get(subcommand, _create)(project_arguments)
+    return [*about, *_about_options(project_arguments), _replacement(lines)]
 
 
 def _parsed(arguments: Sequence[str]) -> MicroArguments:
-    given = MicroArguments([], [], {})
+    parsed = MicroArguments([], [], {})
     flag = ""
     for argument in arguments:
         text = argument
         if argument.startswith("-"):
             flag, _, text = argument.partition("=")
-            given.flags.append("--force" if flag == "-f" else flag)
+            parsed.flags.append("--force" if flag == "-f" else flag)
         if flag == PROJECT_OPTION and text:
-            name, _, given.options[name] = text.partition("=")
+            name, _, parsed.options[name] = text.partition("=")
         elif flag == "--template-dir":
-            # Its value is the next argument, if not this one's.
+            # The value is the next argument, unless it follows a "=".
             flag = flag if argument == flag else ""
         elif text and not argument.startswith("-"):
-            given.positional.append(text)
-    return given
+            parsed.positional.append(text)
+    return parsed
 
 
-def _about_options(given: MicroArguments) -> list[str]:
+def _about_options(project_arguments: MicroArguments) -> list[str]:
     """Return a sentence about each flag and each project option."""
-    rows = [(find(MICRO, flag), "") for flag in given.flags]
-    for name, value in given.options.items():
+    rows = [(find(MICRO, flag), "") for flag in project_arguments.flags]
+    for name, value in project_arguments.options.items():
         rows.append((find(MICRO, f"{PROJECT_OPTION} {name}", value), value))
     return [printable(row.sentence(value)) for row, value in rows if row]
 
 
-def _create(given: MicroArguments) -> list[list[str]]:
-    project, platform = given.at(1, "DIR"), given.at(3, "")
+def _create(project_arguments: MicroArguments) -> list[list[str]]:
+    project, platform = project_arguments.at(1, "DIR"), project_arguments.at(3, "")
     archive, model = _archive_in(project), f"{project}/{_MODEL}"
-    compiled = ["tvmc", "compile", "MODEL", *given.build_options, "-o", archive]
-    if given.emulated_board:
-        return [["mkdir", "-p", project], compiled, _run_emulated(given)]
-    # Other archives than those for a core have no outputs to expect without.
+    compiled = ["tvmc", "compile", "MODEL", *project_arguments.build_options, "-o", archive]
+    if project_arguments.emulated_board:
+        return [["mkdir", "-p", project], compiled, _run_emulated(project_arguments)]
+    # Without it, only archives for a core or a board have expected outputs.
     compiled.append("--reference")
-    # A sketch consists of what lies in its folder src.
+    # Arduino compiles only the folder src of a sketch.
     sources = [f"{project}/src"] if platform == "arduino" else []
     test = f"{(*sources, project)[0]}/test"
     return [
@@ -202,12 +200,12 @@ def _create(given: MicroArguments) -> list[list[str]]:
     ]
 
 
-def _build(given: MicroArguments) -> list[list[str]]:
-    project, platform = given.at(1, "DIR"), given.at(2, "")
-    if given.emulated_board:
-        return [_run_emulated(given)]
+def _build(project_arguments: MicroArguments) -> list[list[str]]:
+    project, platform = project_arguments.at(1, "DIR"), project_arguments.at(2, "")
+    if project_arguments.emulated_board:
+        return [_run_emulated(project_arguments)]
     if platform == "zephyr":
-        board = given.options.get("board", "BOARD")
+        board = project_arguments.options.get("board", "BOARD")
         module = f"-DZEPHYR_EXTRA_MODULES={os.path.abspath(project)}/{_MODEL}"
         return [["west", "build", "-b", board, "-d", f"{project}/build", project, "--", module]]
     if platform == "arduino":
@@ -217,11 +215,11 @@ def _build(given: MicroArguments) -> list[list[str]]:
     return [["cmake", "-S", project, "-B", folder], ["cmake", "--build", folder]]
 
 
-def _flash(given: MicroArguments) -> list[list[str]]:
-    project, platform = given.at(1, "DIR"), given.at(2, "")
-    if given.emulated_board:
-        return [_run_emulated(given)]
-    port = given.options.get("port", "PORT")
+def _flash(project_arguments: MicroArguments) -> list[list[str]]:
+    project, platform = project_arguments.at(1, "DIR"), project_arguments.at(2, "")
+    if project_arguments.emulated_board:
+        return [_run_emulated(project_arguments)]
+    port = project_arguments.options.get("port", "PORT")
     tested = ["tvmc", "run", _archive_in(project), f"--serial={port}"]
     if platform == "zephyr":
         return [["west", "flash", "-d", f"{project}/build"], tested]
@@ -230,12 +228,12 @@ def _flash(given: MicroArguments) -> list[list[str]]:
     return [tested]
 
 
-def _run_emulated(given: MicroArguments) -> list[str]:
-    archive = _archive_in(given.at(1, "DIR"))
-    return ["tvmc", "run", archive, f"{_BOARD_FLAG}{given.emulated_board}"]
+def _run_emulated(project_arguments: MicroArguments) -> list[str]:
+    archive = _archive_in(project_arguments.at(1, "DIR"))
+    return ["tvmc", "run", archive, f"{_BOARD_FLAG}{project_arguments.emulated_board}"]
 
 
-def _instead(commands: Sequence[Sequence[str]]) -> str:
-    """Return a line for a shell; no argument of the user does anything else there or on screen."""
+def _replacement(commands: Sequence[Sequence[str]]) -> str:
+    """Return a line for a shell, quoted, so that no argument of the user can inject commands."""
     lines = [" ".join(shlex.quote(printable(text)) for text in command) for command in commands]
     return f"instead: {' && '.join(lines)}"

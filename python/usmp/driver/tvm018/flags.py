@@ -1,4 +1,4 @@
-"""Flags of TVM 0.18 in a command line: dropped, replaced or refused, each with its reason."""
+"""Drop, replace or refuse flags of TVM 0.18 in a command line, each with its reason."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _FLAGS: dict[str, tuple[OldName, ...]] = {
     "compile": (*MAIN_FLAGS, *COMPILE_FLAGS),
     "run": (*MAIN_FLAGS, *RUN_FLAGS),
     **dict.fromkeys(("plan", "explain", "check"), (*MAIN_FLAGS, *COMPILE_FLAGS)),
-    # Its --config is another option.
+    # `explore` has another option named --config.
     "explore": (*(row for row in MAIN_FLAGS if row.name != "--config"), *COMPILE_FLAGS),
 }
-"""Flags of TVM 0.18 by command. Commands that are not listed have MAIN_FLAGS; `plan`, `explain`,
-`check` and `explore` build too, and have those of `compile`."""
+"""Flags of TVM 0.18 by command. Unlisted commands have MAIN_FLAGS. Commands that build have the
+flags of `compile`."""
 
 _OUTPUTS = ("-o", "--output")
 _LETTER = re.compile(r"(-[A-Za-z])=?(.*)", re.DOTALL)
@@ -36,105 +36,102 @@ _LETTER = re.compile(r"(-[A-Za-z])=?(.*)", re.DOTALL)
 def current_arguments(
     arguments: Sequence[str], beside: Sequence[str] = ()
 ) -> tuple[list[str], list[WrittenName]]:
-    """Return the command line with flags of today only, and the flags of TVM 0.18 that it had.
+    """Return the command line with current flags, and the flags of TVM 0.18 that were replaced.
 
     Parameters
     ----------
     arguments
         the command line.
     beside
-        arguments that the command has as well, which are not returned.
+        further arguments of the command, which are not returned.
 
     Raises
     ------
     UsageError
-        flags that are refused, or a flag without its value; it names all of them, and what is
-        refused in the values of other flags.
+        flags or names in their values are refused, all of which the message names; or a flag lacks
+        its value.
     """
     command, _ = split_command(arguments)
     own_rows = _FLAGS.get(command, MAIN_FLAGS)
     rows = MAIN_FLAGS if command == "explore" else own_rows
-    written = _written([*arguments, *beside])
+    words = _words([*arguments, *beside])
     current: list[str] = []
-    old: list[WrittenName] = []
+    old_flags: list[WrittenName] = []
     remaining = list(arguments)
     while remaining and remaining[0] != "--":
         rows = own_rows if remaining[0] == command else rows
         name, values, count = _split_flag(rows, remaining, command)
-        found = [find(rows, name, value, written) for value in values]
-        if not values or None in found:
+        matching_rows = [find(rows, name, value, words) for value in values]
+        if not values or None in matching_rows:
             current.append(remaining.pop(0))
             continue
         del remaining[:count]
-        for row, value in zip(found, values, strict=True):
+        for row, value in zip(matching_rows, values, strict=True):
             if row is not None:
-                old.append(WrittenName(row, value))
+                old_flags.append(WrittenName(row, value))
                 current += row.replacement(value)
-    refused = [flag for flag in old if flag.row.verdict == REFUSED]
+    refused = [flag for flag in old_flags if flag.row.verdict == REFUSED]
     _check_command_line(current, remaining, refused)
-    return [*current, *remaining], old
+    return [*current, *remaining], old_flags
 
 
 def _check_command_line(
     current: Sequence[str], operands: Sequence[str], refused: Sequence[WrittenName]
 ) -> None:
-    """Raise one error for the flags that are refused, and what is refused in values of other flags.
+    """Raise one error for all refused flags, pass options and targets.
 
-    Without such flags, settings alone and targets alone are refused where they are read.
+    Without refused flags, pass options alone and targets alone are refused by their parsers.
 
     Parameters
     ----------
     current
-        the arguments before "--", with flags of today.
+        arguments before "--", with current flags.
     operands
-        the arguments from "--" on.
+        arguments from "--" on.
     refused
-        flags that are refused.
+        refused flags.
     """
     settings, targets = refused_settings(current), refused_in_targets(current)
     if not refused and not (settings and targets):
         return
-    told = {flag.row.reason for flag in refused}
+    reasons = {flag.row.reason for flag in refused}
     # The reason of a flag such as --target-ethos-u-... contains that of its target.
     others = [
-        each
-        for each in (*settings, *targets)
-        if not any(each.row.reason in reason for reason in told - {each.row.reason})
+        name
+        for name in (*settings, *targets)
+        if not any(name.row.reason in reason for reason in reasons - {name.row.reason})
     ]
     on_device = find(RUN_FLAGS, "--device", "micro")
     is_on_device = on_device in [flag.row for flag in refused]
-    instead = [run_on_device([*current, *operands])] if is_on_device else []
-    check_none_refused([*refused, *others], instead=instead)
+    replacement = [run_on_device([*current, *operands])] if is_on_device else []
+    check_none_refused([*refused, *others], instead=replacement)
 
 
-def _written(arguments: Sequence[str]) -> set[str]:
-    """Return the arguments, and each flag joined to its value. Values of -o and --output are left
-    out, so that an output is not taken for the model."""
+def _words(arguments: Sequence[str]) -> set[str]:
+    """Return the arguments, and each flag joined to its value, as "--flag=value".
+
+    Leave out values of -o and --output, so that an output is not taken for the model.
+    """
     pairs = list(pairwise(["", *arguments]))
     return {
-        *(text for before, text in pairs if before not in _OUTPUTS),
-        *(f"{before}={text}" for before, text in pairs if before.startswith("-")),
+        *(text for previous, text in pairs if previous not in _OUTPUTS),
+        *(f"{previous}={text}" for previous, text in pairs if previous.startswith("-")),
     }
 
 
 def check_none_refused(
     flags: Iterable[WrittenName], where: str = "", instead: Iterable[str] = ()
 ) -> None:
-    """Raise one error for all that are refused, in which each reason stands once.
+    """Raise one UsageError for all refused flags, with each reason once.
 
     Parameters
     ----------
     flags
-        flags or arguments as a user wrote them.
+        flags or arguments as the user wrote them.
     where
-        what the message begins with.
+        first words of the message.
     instead
-        lines that the message ends with.
-
-    Raises
-    ------
-    UsageError
-        some are refused.
+        last lines of the message.
     """
     reasons: dict[str, list[str]] = {}
     for flag in flags:
@@ -149,14 +146,14 @@ def check_none_refused(
 def _split_flag(
     rows: Sequence[OldName], arguments: Sequence[str], command: str
 ) -> tuple[str, list[str], int]:
-    """Return the flag that `arguments` begin with, its values, and how many arguments they take.
+    """Return the first flag, its values, and the number of arguments of both.
 
-    There are no values if no row has the flag.
+    The values are empty if no row has the flag.
 
     Raises
     ------
     UsageError
-        the flag needs a value and has none.
+        the flag lacks its value.
     """
     name, separator, value = arguments[0].partition("=")
     if letter := _LETTER.fullmatch(arguments[0]):
@@ -167,7 +164,7 @@ def _split_flag(
     if arity is None:
         return name, [], 1
     if arity == NO_VALUE:
-        # As in -vvv.
+        # Accept repeated letters, as in -vvv.
         is_repeated = bool(letter) and set(value) <= {name[1]}
         return name, [""] if is_repeated or not separator else [], 1
     if separator:
@@ -184,14 +181,14 @@ def _split_flag(
 
 
 def split_values(arity: str, value: str) -> list[str]:
-    """Return the values in the text after a flag, each of which has a row."""
+    """Return the values in the text after a flag, several if it is a list with commas."""
     if arity != COMMA_LIST:
         return [value]
     return [part.strip() for part in value.split(",") if part.strip()] or [""]
 
 
 def _values(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield the arguments up to the next flag; "-" is none."""
+    """Yield the arguments up to the next flag. "-" is no flag."""
     for argument in arguments:
         if argument.startswith("-") and argument != "-":
             return

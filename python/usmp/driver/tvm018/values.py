@@ -1,4 +1,4 @@
-"""Names of TVM 0.18 that are refused in the values of `--pass-config` and `--target`."""
+"""Find refused names of TVM 0.18 in the values of `--pass-config` and `--target`."""
 
 from __future__ import annotations
 
@@ -13,44 +13,43 @@ from usmp.tvm018.old_name import WrittenName
 from usmp.tvm018.targets import TARGET_OPTION_FLAGS
 
 _WORD = re.compile(r"-+(?:keys|libs)=\S+|[^\s,]+")
-"""A name or an option in the text of targets; commas of a list divide no targets."""
+"""A name or an option in the text of targets. Commas in a list of keys or libs are part of it."""
 
 
 def refused_settings(arguments: Sequence[str]) -> list[WrittenName]:
-    """Return the pass options of a command line that are refused, with their values."""
+    """Return the refused pass options of a command line, with their values."""
     pairs = (setting.partition("=") for setting in _values_of("--pass-config", arguments))
     try:
-        _, old = current_options({name.strip(): value.strip() for name, _, value in pairs})
+        _, old_names = current_options({name.strip(): value.strip() for name, _, value in pairs})
     except ValueError:
-        # What is wrong with it is said where it is read.
+        # The parser of pass options reports the error later.
         return []
-    return [one for one in old if one.row.verdict == REFUSED]
+    return [written for written in old_names if written.row.verdict == REFUSED]
 
 
 def refused_in_targets(arguments: Sequence[str]) -> list[WrittenName]:
-    """Return the names and options of targets in a command line that are refused, with their
-    values, those in flags of their own as well.
+    """Return the refused names and options of targets in a command line, with their values.
 
-    Names are not, beside `--extension`, which may have patterns for them. JSON is not looked into.
+    Names are accepted beside `--extension`, which may register their patterns. JSON is skipped.
     """
     has_patterns = any(_values_of("--extension", arguments))
-    found: list[WrittenName] = []
+    matches: list[WrittenName] = []
     kind = ""
     for word in _words(_values_of("--target", arguments)):
         name, _, value = word.partition("=")
         row = find(TARGET_OPTION_ROWS.get(kind, ()), f"-{name.lstrip('-')}", value)
         if not word.startswith("-"):
             row = find(TARGET_NAMES, word)
-            # Other words are values of a list, as in "-mattr=+dsp,+fp".
+            # An unknown word is a value of a list, as in "-mattr=+dsp,+fp": keep the kind.
             kind = word if row or word in TARGET_OPTION_ROWS else kind
             row = None if has_patterns or row is None else replace(row, name=f'target "{word}"')
         if row is not None:
-            found.append(WrittenName(row, value))
+            matches.append(WrittenName(row, value))
     for flag, value in _flags(arguments):
         row = find(TARGET_OPTION_FLAGS, flag, value)
         if row is not None:
-            found.append(WrittenName(row, value))
-    return [one for one in found if one.row.verdict == REFUSED]
+            matches.append(WrittenName(row, value))
+    return [match for match in matches if match.row.verdict == REFUSED]
 
 
 def _values_of(flag: str, arguments: Sequence[str]) -> Iterator[str]:
@@ -58,7 +57,7 @@ def _values_of(flag: str, arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _flags(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each argument as a flag with its value, which is in it, or else what follows it."""
+    """Yield each argument as a flag, with its value after "=", or else the next argument."""
     for argument, following in pairwise([*arguments, ""]):
         flag, separator, value = argument.partition("=")
         yield flag, value if separator else following
