@@ -1,4 +1,4 @@
-"""What people and other programs read of a plan."""
+"""Reports of a plan for people and for other programs."""
 
 from usmp.report.measured_costs import with_measured_costs
 from usmp.report.memory_html import memory_html

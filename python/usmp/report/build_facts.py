@@ -1,4 +1,4 @@
-"""What two builds of a model are compared by: pools, entries, buffers, operators and sums."""
+"""The facts by which two builds are compared: pools, entries, buffers, operators and sums."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from usmp.plain.entry_names import ONLY_ENTRY
 
 @dataclass(frozen=True)
 class Item:
-    """One of the things that a build has several of.
+    """A pool, an entry, a buffer or an operator of a build.
 
     Parameters
     ----------
     key
-        what it is called; unique among its kind in a build.
+        name of the item, unique among the items of its kind.
     values
-        what is compared, by name.
+        values to compare, by name.
     producer
-        of a buffer, the operator that writes it; None if it is not known, or there are several.
+        key of the operator that writes a buffer; None if it is unknown, or if several write it.
     """
 
     key: tuple[str, ...]
@@ -36,12 +36,12 @@ class Code:
     Parameters
     ----------
     compiler
-        which compiler, for which CPU, with which optimization.
+        the compiler, its CPU and its optimization level, as text.
     size_bytes
-        code, and constants outside of pools.
+        bytes of code, and of constants outside of pools.
     functions
-        bytes of each function of an operator, with the functions that are part of it; those that
-        were inlined are missing.
+        bytes of the function of each operator, with its helper functions; inlined functions are
+        missing.
     """
 
     compiler: str
@@ -51,20 +51,20 @@ class Code:
 
 @dataclass(frozen=True)
 class BuildFacts:
-    """A module of a build.
+    """The facts of a module of a build.
 
     Parameters
     ----------
     name
-        of the module; empty if the file does not say.
+        name of the module; empty if the file lacks it.
     sums
-        bytes in all, by name; what is not known is missing.
+        total bytes, by name; unknown totals are missing.
     pools, entries, buffers
-        what it has.
+        the items of each kind.
     operators
-        the same; None if the file does not say.
+        the operators; None if the file lacks them.
     code
-        None if it was not compiled.
+        the compiled code; None if it was not compiled.
     """
 
     name: str
@@ -83,20 +83,20 @@ def build_facts(
     code: Code | None = None,
     source_bytes: int | None = None,
 ) -> BuildFacts:
-    """The facts of one module.
+    """Return the facts of a module.
 
     Parameters
     ----------
     name
-        of the module.
+        name of the module.
     memory
-        what metadata.json has under "memory", checked.
+        checked value of "memory" in metadata.json.
     operators
-        what it has under "operators", checked; None if that is not known.
+        checked value of "operators"; None if it is missing.
     code
         the compiled code, if there is a compiler.
     source_bytes
-        of the C, if there is C.
+        bytes of the C files, if there are any.
     """
     constants = sum(p["peak_bytes"] for p in memory["pools"] if p["kind"] == "constant")
     ram = memory.get("ram", {})
@@ -155,8 +155,8 @@ def _buffers(
             writers.setdefault(name, set()).add(_operator_key(operator))
 
     def producer(name: str) -> tuple[str, ...] | None:
-        own = writers.get(name, set())
-        return next(iter(own)) if len(own) == 1 else None
+        keys = writers.get(name, set())
+        return next(iter(keys)) if len(keys) == 1 else None
 
     return _numbered(
         Item(
@@ -175,7 +175,7 @@ def _buffers(
 
 
 def _numbered(items: Iterable[Item]) -> list[Item]:
-    """Items whose keys differ: the second of one key has a number more."""
+    """Make keys unique: append a number to the second and later items with the same key."""
     counts: Counter[tuple[str, ...]] = Counter()
     unique = []
     for item in items:

@@ -1,4 +1,4 @@
-"""What the summary says of operators that share code."""
+"""The sentence of the summary about operators that share code."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 
 def code_sentence(metadata: Mapping[str, Any]) -> str | None:
-    """How many functions became how many; None if none, and the code is not to be small.
+    """Return a sentence about merged functions, or None if merging is off.
 
     Parameters
     ----------
     metadata
-        of one module of an archive.
+        metadata of one module of an archive.
     """
     merged = metadata.get("merged_functions")
     if merged is None:
         return None
     before, after = sum(map(len, merged.values())), len(merged)
-    what = f"{before} functions of operators became {after}" if merged else "nothing is similar"
-    return f"Operators that differ in integers only share code (tir.usmp.code): {what}."
+    result = f"{before} functions of operators became {after}" if merged else "nothing is similar"
+    return f"Operators that differ in integers only share code (tir.usmp.code): {result}."

@@ -1,4 +1,4 @@
-"""What the summary says of the choices that a search compared."""
+"""The table of the choices that a search compared."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from usmp.report.text_tables import TextTable
 from usmp.support.plain_text import shown
 
 _MOST_SHOWN = 4
-"""Alternatives of one stage in the table; the others are counted."""
+"""Most alternatives of a stage in the table; the others are counted."""
 
 
 def compared_table(metadata: Mapping[str, Any]) -> TextTable | None:
-    """Return a table of what was compared: the choice that was taken, and the others with their
-    bytes and the reason.
+    """Return a table with the choice of each stage, and its alternatives with bytes and reasons.
 
     Parameters
     ----------
     metadata
-        of one module of an archive, or an explanation of it: the key `search`.
+        metadata of one module of an archive, or its explanation; only the key `search` is read.
 
     Returns
     -------
@@ -44,7 +43,7 @@ def _row(line: Mapping[str, Any]) -> list[str]:
     stage = STAGES.get(line["stage"], line["stage"])
     decision = f"{stage}, entry {shown(line['entry'])}" if "entry" in line else shown(stage)
     alternatives = line["alternatives"]
-    lines = [_words(one) for one in alternatives[:_MOST_SHOWN]]
+    lines = [_words(alternative) for alternative in alternatives[:_MOST_SHOWN]]
     hidden = len(alternatives) - len(lines)
     if hidden:
         lines.append(f"{hidden} more")

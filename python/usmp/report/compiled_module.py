@@ -1,4 +1,4 @@
-"""What reports are made of: a compiled model, or a module of an archive."""
+"""The input of reports: a compiled model, or a module of an archive."""
 
 from __future__ import annotations
 
@@ -7,21 +7,15 @@ from typing import Any, Protocol
 
 
 class CompiledModule(Protocol):
-    """What `usmp.build` returns, or a module of `usmp.load_archive`."""
+    """The result of `usmp.build`, or a module of `usmp.load_archive`."""
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """Of the module; of what `usmp.build` returns, of the archive that it would be."""
+        """The metadata of the module, or of the whole archive for a result of `usmp.build`."""
 
 
 def module_metadata(module: CompiledModule) -> Mapping[str, Any]:
-    """The metadata of the module alone.
-
-    Raises
-    ------
-    TypeError
-        it is neither.
-    """
+    """Return the metadata of a single module, or raise TypeError for another object."""
     metadata = getattr(module, "metadata", None)
     if not isinstance(metadata, Mapping):
         raise TypeError(
@@ -29,6 +23,6 @@ def module_metadata(module: CompiledModule) -> Mapping[str, Any]:
             f"not of {type(module).__name__}"
         )
     if "modules" in metadata:
-        (own,) = metadata["modules"].values()
-        return dict(own)
+        (single,) = metadata["modules"].values()
+        return dict(single)
     return metadata

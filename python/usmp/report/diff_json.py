@@ -1,4 +1,4 @@
-"""The difference of two builds for other programs: the document "usmp.diff"."""
+"""The difference of two builds as JSON: the document "usmp.diff"."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from usmp.report.plan_diff import Change, ItemDiff, ModuleDiff
 
 SCHEMA, VERSION = "usmp.diff", 1
-"""What the document begins with; the version changes if a field changes its meaning or goes."""
+"""Head of the document. The version changes if a field is removed or changes its meaning."""
 
 _KEYS = {
     "pools": ("name", "kind"),
@@ -25,18 +25,18 @@ def diff_json(
     unmatched: tuple[Sequence[str], Sequence[str]],
     limits: Sequence[Mapping[str, Any]],
 ) -> str:
-    """The document as text.
+    """Return the document as text.
 
     Parameters
     ----------
     files
-        what was compared: before, and after.
+        the compared files, before and after.
     diffs
-        the modules of both.
+        differences of the modules that both files have.
     unmatched
-        names of modules that only the first, and only the second file has.
+        names of the modules that only the first file has, and only the second.
     limits
-        what was asked of the growth, and whether it holds.
+        limits on the growth, and whether they are exceeded.
     """
     document = {
         "schema": SCHEMA,
@@ -60,25 +60,25 @@ def _module(diff: ModuleDiff) -> dict[str, Any]:
         "sums": _changes(diff.sums),
         "compiler": {"before": diff.compiler.before, "after": diff.compiler.after},
         **{
-            what: [_item(item, keys) for item in getattr(diff, what)]
-            for what, keys in _KEYS.items()
+            kind: [_item(item, keys) for item in getattr(diff, kind)]
+            for kind, keys in _KEYS.items()
         },
         "notes": list(diff.notes),
     }
 
 
 def _item(item: ItemDiff, keys: Sequence[str]) -> dict[str, Any]:
-    was = {} if item.key_before is None else {"renamed_from": _named(item.key_before, keys)}
+    renamed = {} if item.key_before is None else {"renamed_from": _named(item.key_before, keys)}
     return {
         **_named(item.key, keys),
         "status": item.status,
-        **was,
+        **renamed,
         "values": _changes(item.values),
     }
 
 
 def _named(key: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
-    """The parts of a key by name; the second of one key has a number too."""
+    """Return the parts of a key by name, with the number that makes a repeated key unique."""
     number = {"number": int(key[len(names)].removeprefix("#"))} if len(key) > len(names) else {}
     return {**dict(zip(names, key, strict=False)), **number}
 

@@ -1,4 +1,4 @@
-"""What a person reads of the difference of two builds: tables, on a terminal or in Markdown."""
+"""Tables of the difference of two builds, for a terminal or as Markdown."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ _SUMS = {
     "source_size_bytes": "text of the C, not compiled",
 }
 _MOST_ROWS = 40
-"""Of buffers and operators; `--format json` has them all."""
+"""Most rows of buffers or of operators; `--format json` has all."""
 
 
 def print_diff(diff: ModuleDiff, console: Console) -> None:
-    """Print what differs between two builds of a module, or one line if nothing does."""
+    """Print the differences of two builds of a module, or one line if they are identical."""
     if diff.is_identical:
         print_text(_identical(diff), console)
     for table in [] if diff.is_identical else diff_tables(diff):
         print_table(table, console)
-    for sentence in (*_left_out(diff), *diff.notes):
+    for sentence in (*_omissions(diff), *diff.notes):
         print_text(sentence, console)
 
 
 def markdown_diff(diff: ModuleDiff) -> str:
-    """The same for a comment on a pull request: sums, and the rest folded."""
+    """Return the differences as Markdown for a pull request, with all but the sums collapsed."""
     if diff.is_identical:
         parts = [f"{_identical(diff)}\n"]
     else:
@@ -52,12 +52,12 @@ def markdown_diff(diff: ModuleDiff) -> str:
         name = f" of {markdown_name(diff.name)}" if diff.name else ""
         parts = [f"**Memory{name}**\n", markdown_table(sums)]
         parts += [details(_count(table), markdown_table(table)) for table in others]
-    parts += [f"{markdown_text(sentence)}\n" for sentence in (*_left_out(diff), *diff.notes)]
+    parts += [f"{markdown_text(sentence)}\n" for sentence in (*_omissions(diff), *diff.notes)]
     return "\n".join(parts)
 
 
 def diff_tables(diff: ModuleDiff) -> list[TextTable]:
-    """The sums, and a table for each list in which something differs."""
+    """Return the table of sums, and a table for each kind of item that differs."""
     title = f"Memory of {diff.name}" if diff.name else "Memory"
     if diff.name_before != diff.name:
         title += f", which was {diff.name_before or 'without a name'}"
@@ -75,8 +75,8 @@ def diff_tables(diff: ModuleDiff) -> list[TextTable]:
 
 def _identical(diff: ModuleDiff) -> str:
     sums = [
-        f"{what} {diff.sums[key].after} bytes"
-        for key, what in (
+        f"{memory} {diff.sums[key].after} bytes"
+        for key, memory in (
             ("ram_size_bytes", "RAM"),
             ("constants_size_bytes", "constants"),
             ("code_size_bytes", "code"),
@@ -88,10 +88,10 @@ def _identical(diff: ModuleDiff) -> str:
 
 def _sums(title: str, diff: ModuleDiff) -> TextTable:
     rows = []
-    for key, what in _SUMS.items():
-        # The text says what the code takes only where nothing better is known.
+    for key, label in _SUMS.items():
+        # The size of the C text matters only if the size of the compiled code is unknown.
         if key in diff.sums and not (key == "source_size_bytes" and "code_size_bytes" in diff.sums):
-            rows.append([what, *_numbers(diff.sums[key])])
+            rows.append([label, *_numbers(diff.sums[key])])
     return TextTable(
         title,
         ("bytes", "before", "after", "change"),
@@ -128,14 +128,14 @@ def _entries(items: Sequence[ItemDiff]) -> TextTable:
 
 
 def _shown_buffers(diff: ModuleDiff) -> list[ItemDiff]:
-    """Those of which more changed than `_only_elsewhere` has, the largest changes first."""
+    """Return the buffers with a change of their own, the largest growth first."""
     items = [item for item in diff.buffers if _only_elsewhere(item) is None]
     return sorted(items, key=lambda item: -abs(item.values["size_bytes"].growth))
 
 
 def _only_elsewhere(item: ItemDiff) -> str | None:
-    """What changed of a buffer if it says nothing of memory: any change of the program moves the
-    positions at which the others are live, and any other constant moves those behind it."""
+    """Return the change of a buffer that follows from changes elsewhere (of the program, or of the
+    constants before it), or None if the buffer itself changed."""
     changed = set(item.changed)
     if item.status != CHANGED:
         return None
@@ -146,17 +146,17 @@ def _only_elsewhere(item: ItemDiff) -> str | None:
     return None
 
 
-def _left_out(diff: ModuleDiff) -> list[str]:
-    """What the tables do not show, in sentences."""
+def _omissions(diff: ModuleDiff) -> list[str]:
+    """Return sentences about the buffers and operators that the tables omit."""
     counts = Counter(filter(None, map(_only_elsewhere, diff.buffers)))
     sentences = [
         f"Not shown, as nothing else changed of {'it' if count == 1 else 'them'}: {count} "
-        f"{'buffer' if count == 1 else 'buffers'}, {what}."
-        for what, count in counts.items()
+        f"{'buffer' if count == 1 else 'buffers'}, {change}."
+        for change, count in counts.items()
     ]
-    for items, what in ((_shown_buffers(diff), "buffers"), (diff.operators, "operators")):
+    for items, noun in ((_shown_buffers(diff), "buffers"), (diff.operators, "operators")):
         if len(items) > _MOST_ROWS:
-            sentences.append(f"{len(items) - _MOST_ROWS} more {what}: --format json has them all.")
+            sentences.append(f"{len(items) - _MOST_ROWS} more {noun}: --format json has them all.")
     return sentences
 
 
@@ -173,13 +173,13 @@ def _buffers(items: Sequence[ItemDiff]) -> TextTable:
         for item in items[:_MOST_ROWS]
     ]
     headings = ("buffer", "kind", "what", "bytes", "change", "offset")
-    # What a buffer was called, and its pool, are names too.
+    # The columns with an earlier name and with a pool have names too.
     names, numbers = frozenset({0, 2, 5}), frozenset({3, 4, 5})
     return TextTable("Buffers", headings, rows, names, numbers)
 
 
 def _places(item: ItemDiff) -> Change:
-    """Offsets; with their pools if it is another one."""
+    """Return the offsets before and after, with pools if the pool changed."""
     offset, pool = item.values["offset"], item.values["pool"]
     if item.status in (CHANGED, RENAMED) and pool.is_change:
         return Change(f"{pool.before}+{offset.before}", f"{pool.after}+{offset.after}")
@@ -187,7 +187,7 @@ def _places(item: ItemDiff) -> Change:
 
 
 def buffer_words(item: ItemDiff) -> str:
-    """What happened to a buffer, in words."""
+    """Return the changes of a buffer in words."""
     if item.status in (APPEARED, VANISHED):
         return item.status
     words = []
@@ -235,18 +235,18 @@ def _operators(items: Sequence[ItemDiff]) -> TextTable:
 
 
 def _weight(item: ItemDiff) -> tuple[int, int]:
-    """What changes most comes first."""
+    """Return a sort key: the growth in multiply-accumulates, then in code."""
     code = item.values.get("code_size_bytes", Change(0, 0))
     return abs(item.values["macs"].growth), abs(code.growth)
 
 
 def _numbers(change: Change) -> list[str]:
-    """Before, after, and the growth."""
+    """Return the cells before, after, and growth."""
     return [_text(change.before), _text(change.after), growth_text(change)]
 
 
 def growth_text(change: Change) -> str:
-    """The growth in bytes and in percent; nothing if there is none."""
+    """Return the growth in bytes, and in percent if both builds have a value."""
     if change.before is None or change.after is None:
         return f"{change.growth:+}" if change.is_change else ""
     if not change.is_change:
@@ -256,7 +256,7 @@ def growth_text(change: Change) -> str:
 
 
 def _arrow(change: Change, text: Callable[[object], str] = str) -> str:
-    """Before and after in one cell."""
+    """Return the values before and after in one cell."""
     values = [text(value) for value in (change.before, change.after) if value is not None]
     if not change.is_change:
         return values[0] if values else ""

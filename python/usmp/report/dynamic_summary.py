@@ -1,4 +1,4 @@
-"""What the summary says of buffers that runs allocate."""
+"""The sentences of the summary about buffers that are allocated at run time."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _SHOWN_BUFFERS = 6
 
 
 def dynamic_sentences(metadata: Mapping[str, Any]) -> list[str]:
-    """Which buffers have no place in the plan, why, and where they are instead; none if all have.
+    """Return sentences about the unplanned buffers, the reasons, and where runs allocate them.
 
     Parameters
     ----------
     metadata
-        of one module of an archive.
+        metadata of one module of an archive.
     """
-    said = metadata["memory"].get("dynamic_allocations")
-    if said is None:
+    allocations = metadata["memory"].get("dynamic_allocations")
+    if allocations is None:
         return []
-    buffers = said["buffers"]
+    buffers = allocations["buffers"]
     several = len(buffers) > 1
     count = f"{len(buffers)} buffers are" if several else "1 buffer is"
-    where = f"by {shown(said['allocator'])} of TVM's runtime"
-    if said["allocator"] == ARENA:
+    where = f"by {shown(allocations['allocator'])} of TVM's runtime"
+    if allocations["allocator"] == ARENA:
         where = "in an arena that the application gives, in RAM beside the workspace"
     lines = [
         f"{count} not planned, because {'their sizes have' if several else 'its size has'} no "

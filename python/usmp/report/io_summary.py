@@ -1,4 +1,4 @@
-"""What the summary says of the pools that inputs and outputs may lie in."""
+"""The sentences of the summary about pools for inputs and outputs."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from usmp.support.plain_text import shown
 
 IO_TEXTS = {"only": "inputs and outputs only", "no": "no inputs and outputs"}
-"""What may lie in a pool, by the value of its `io` that is not "any"."""
+"""Descriptions of the values of `io`, except "any"."""
 
 
 def io_sentences(memory: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the user said of the pools of inputs and outputs; nothing by default.
+    """Yield sentences about the user's restrictions on inputs and outputs; none by default.
 
     Parameters
     ----------
     memory
-        of the metadata of one module of an archive.
+        value of "memory" in the metadata of one module of an archive.
     """
     if "io_pool" in memory:
         yield f"All inputs and outputs lie in {shown(memory['io_pool'])}, the I/O pool."

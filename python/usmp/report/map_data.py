@@ -1,4 +1,4 @@
-"""The plan of a compiled module as data, which pages, pictures and files for other viewers read."""
+"""The plan of a compiled module as data, for pages, pictures and exchange formats."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from dataclasses import dataclass
 from functools import cached_property
 
 KINDS = ("input", "output", "intermediate", "scratch", "state", "constant")
-"""Of buffers."""
+"""Kinds of buffers."""
 
 UNITS = ("ns", "instructions", "cycles")
-"""Of what operators were measured to take."""
+"""Units of measured costs of operators."""
 
 Range = tuple[int, int]
-"""Program positions: the first one, and the one after the last."""
+"""A half-open interval of program positions."""
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """Bytes that an output takes of an input that its operator reads for the last time.
+    """The overlap of an output with an input that its operator reads for the last time.
 
     Parameters
     ----------
     name
-        of the input.
+        name of the input.
     shared_bytes
-        that both have.
+        number of bytes that both buffers share.
     distance_bytes
-        the least number of bytes by which the output must begin before the input.
+        smallest distance from the start of the output to the later start of the input, in bytes.
     """
 
     name: str
@@ -38,30 +38,30 @@ class Overlap:
 
 @dataclass(frozen=True)
 class Buffer:
-    """One buffer, and where it is.
+    """A buffer and its place in a pool.
 
     Parameters
     ----------
     name
-        in the plan; a pool has it once.
+        name in the plan, unique in a pool.
     kind
         one of `KINDS`.
     function
-        the PrimFunc that allocates it.
+        name of the PrimFunc that allocates it.
     offset_bytes
-        of its first byte in the pool.
+        offset of the first byte in the pool.
     size_bytes, alignment_bytes
-        as planned.
+        size and alignment in the plan.
     live_ranges
-        the half-open ranges of program positions at which its content matters.
+        half-open intervals of program positions in which the content matters.
     overlaps
-        what it takes of other buffers while both are live.
+        overlaps with dying inputs.
     is_ring
-        whether it holds the rows of a tensor that operators which run interleaved still read.
+        whether it is a ring buffer of a tensor between interleaved operators.
     entries
-        in which it is live.
+        names of the entries in which it is live.
     written_by, read_by
-        positions in the operators of the map; empty if that is not known.
+        indices into the operators of the map; empty if unknown.
     """
 
     name: str
@@ -79,40 +79,40 @@ class Buffer:
 
     @property
     def end_bytes(self) -> int:
-        """The offset after its last byte."""
+        """The offset after the last byte."""
         return self.offset_bytes + self.size_bytes
 
 
 @dataclass(frozen=True)
 class Pool:
-    """One memory.
+    """A memory pool and its plan.
 
     Parameters
     ----------
     name
-        the user's.
+        name that the user gave it.
     kind
         "workspace" or "constant".
     limit_bytes
-        the size hint; None for no limit.
+        size hint; None for no limit.
     io
-        "only" if nothing but inputs and outputs may lie there, "no" if neither may, or "any".
+        "only" if only inputs and outputs may lie in it, "no" if neither may, or "any".
     peak_bytes
-        the highest end address in use.
+        highest end address in use.
     lower_bound_bytes
-        proved: no plan has a lower peak.
+        proved lower bound of the peak.
     memory_pressure_bytes
-        most bytes live at once.
+        most bytes that are live at once.
     is_optimal
         whether the peak is proved to be the lowest.
     live_at_peak
-        names of the buffers that are live then.
+        names of the buffers that are live at the peak.
     peak_operator
-        position of the operator in which most bytes are live, if that is known.
+        index of the operator with the most live bytes, if known.
     buffers
-        in program order.
+        buffers in program order.
     address
-        of offset 0, if that is known.
+        address of offset 0, if known.
     """
 
     name: str
@@ -130,7 +130,7 @@ class Pool:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is for constants."""
+        """Whether the pool is for constants."""
         return self.kind == "constant"
 
 
@@ -141,17 +141,17 @@ class ModelOperator:
     Parameters
     ----------
     entry
-        that it belongs to.
+        name of its entry.
     index
-        in the order of the file.
+        index in the order of the file.
     type_name
-        as the format calls it.
+        type in the terms of the file format.
     name
-        the file's own, if it has one.
+        name in the file, if it has one.
     graph
-        the subgraph of a TFLite file that it is in.
+        index of its subgraph in a TFLite file.
     inputs, outputs
-        names of tensors in the file.
+        names of its tensors in the file.
     """
 
     entry: str
@@ -164,22 +164,22 @@ class ModelOperator:
 
     @property
     def as_named(self) -> dict[str, int | str]:
-        """What `usmp.support.model_operators` names it by."""
+        """The operator as `usmp.support.model_operators` takes it."""
         return {"index": self.index, "type": self.type_name, "graph": self.graph}
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What an operator was measured to take of a run.
+    """The measured cost of an operator in a run.
 
     Parameters
     ----------
     cost
-        in the unit; the median of the runs.
+        median of the runs, in `unit`.
     unit
         "ns", "instructions" or "cycles".
     runs
-        how many were measured.
+        number of measured runs.
     """
 
     cost: float
@@ -189,35 +189,34 @@ class Measured:
 
 @dataclass(frozen=True)
 class Operator:
-    """What runs as one: an operator of the model, or several that are fused or interleaved.
+    """A statement of the plan: an operator of the model, or several fused or interleaved ones.
 
     Parameters
     ----------
     number
-        in the order of the program, over all entries.
+        index in program order, over all entries.
     label
-        a few words for it: its operators in the model, as "3 CONV_2D, 4 ADD", else its place and
-        what it computes.
+        its operators in the model, as "3 CONV_2D, 4 ADD", or its index and kind.
     entry
-        that runs it.
+        name of the entry that runs it.
     functions
-        the PrimFuncs that compute it.
+        names of the PrimFuncs that compute it.
     model_operators
-        positions in the model operators of the map; empty if they are not known.
+        indices into the model operators of the map; empty if unknown.
     positions
-        at which it runs, if they are known.
+        program positions at which it runs, if known.
     macs
-        multiply-accumulates of a run, if they are known.
+        multiply-accumulates of a run, if known.
     instructions
-        about how many a run takes on the target's core, if that is known.
+        estimated instructions of a run on the target's core, if known.
     weights_bytes
-        of constants that it reads, if that is known.
+        bytes of the constants that it reads, if known.
     live_bytes
-        pool -> bytes live while it runs; empty if that is not known.
+        bytes that are live while it runs, by the names of pools; empty if unknown.
     read, written
-        names of the buffers that it reads, and of those that it writes; empty if that is not known.
+        names of the buffers that it reads, and that it writes; empty if unknown.
     measured
-        what a run took, if that was measured.
+        measured cost, if there is one.
     """
 
     number: int
@@ -236,12 +235,12 @@ class Operator:
 
     @property
     def function_names(self) -> str:
-        """Its functions in one text."""
+        """The names of the functions in one text."""
         return ", ".join(self.functions)
 
     @property
     def buffers(self) -> tuple[str, ...]:
-        """Names of the buffers that it uses, each once."""
+        """The names of the buffers that it reads or writes, without duplicates."""
         return tuple(dict.fromkeys((*self.read, *self.written)))
 
 
@@ -252,15 +251,15 @@ class Entry:
     Parameters
     ----------
     name
-        as the application knows it.
+        name for the application.
     positions
-        at which it runs.
+        program positions at which it runs.
     peak_bytes
-        pool -> highest end address of what is live then.
+        highest end address of its live buffers, by the names of pools.
     io_bytes, state_bytes
-        of its inputs and outputs, and of what it keeps between runs.
+        bytes of its inputs and outputs, and of its states.
     inputs, outputs
-        tensor -> bytes; 0 of those whose size has no bound.
+        bytes by the names of tensors; 0 if the size of a tensor has no bound.
     """
 
     name: str
@@ -279,20 +278,20 @@ class MemoryMap:
     Parameters
     ----------
     module
-        its name.
+        name of the module.
     algorithm
-        that made the plan.
+        name of the planning algorithm.
     positions
-        how many program positions there are.
+        number of program positions.
     ram_bytes, io_bytes, state_bytes
-        RAM in all, inputs and outputs outside of the pools, and what is kept between runs; None in
-        archives that do not say.
+        bytes of all RAM, of inputs and outputs outside of pools, and of states; None in archives
+        that lack them.
     constants_bytes
-        of constant pools in all.
+        total bytes of constant pools.
     entries, model_operators, operators
-        in the order of the metadata.
+        items in the order of the metadata.
     pools
-        in the same order, but those that a run writes before those of constants.
+        pools in the order of the metadata, but workspace pools before constant pools.
     """
 
     module: str
@@ -308,11 +307,11 @@ class MemoryMap:
     pools: tuple[Pool, ...]
 
     def origin(self, operator: Operator) -> list[ModelOperator]:
-        """The operators of the model file that one computes."""
+        """Return the operators of the model file that an operator computes."""
         return [self.model_operators[place] for place in operator.model_operators]
 
     def operator_at(self, position: int) -> Operator | None:
-        """The last one that began by then, if it still runs."""
+        """Return the operator that runs at a position, the last to start, or None."""
         starts, operators = self._by_start
         place = bisect_right(starts, position) - 1
         if place < 0:
@@ -322,6 +321,6 @@ class MemoryMap:
 
     @cached_property
     def _by_start(self) -> tuple[list[int], list[Operator]]:
-        placed = [(each.positions[0], each) for each in self.operators if each.positions]
-        placed.sort(key=lambda each: each[0])
+        placed = [(item.positions[0], item) for item in self.operators if item.positions]
+        placed.sort(key=lambda item: item[0])
         return [start for start, _ in placed], [operator for _, operator in placed]

@@ -1,4 +1,4 @@
-"""What operators were measured to take, beside what is known of them."""
+"""Add measured costs of operators to the metadata of a module."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ class MeasuredOperator(Protocol):
 
     @property
     def index(self) -> int:
-        """Its position in the operators of the module."""
+        """The index among the operators of the module."""
 
     @property
     def cost(self) -> float:
-        """What it takes of a run, in the unit of the profile."""
+        """The cost in a run, in the unit of the profile."""
 
 
 class Measurement(Protocol):
-    """What a `usmp.runtime.Profile` has."""
+    """The interface of a `usmp.runtime.Profile`."""
 
     @property
     def unit(self) -> str:
-        """Of costs: "ns", "instructions" or "cycles"."""
+        """The unit of costs: "ns", "instructions" or "cycles"."""
 
     @property
     def runs(self) -> int:
-        """How many runs were measured; costs are medians of them."""
+        """The number of measured runs, of which costs are the medians."""
 
     @property
     def operators(self) -> Sequence[MeasuredOperator]:
-        """Those of the entry that ran."""
+        """The operators of the entry that ran."""
 
 
 def with_measured_costs(metadata: Mapping[str, Any], profile: Measurement) -> dict[str, Any]:
-    """The metadata of a module, whose operators also have what they were measured to take."""
+    """Return the metadata of a module, with the measured costs of its operators."""
     operators = [dict(operator) for operator in metadata["operators"]]
     for measured in profile.operators:
         operators[measured.index]["measured"] = {

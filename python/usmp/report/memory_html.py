@@ -1,4 +1,4 @@
-"""The plan of a compiled model for a notebook."""
+"""The plan of a compiled model as HTML, for notebooks."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _HEADINGS = ("pool", "kind", "peak bytes", "lower bound", "optimal")
 
 
 Tensors = tuple[Sequence[str], Sequence[str]]
-"""Inputs and outputs, each with its name, element type and shape."""
+"""Inputs and outputs, each as text with its name, element type and shape."""
 
 
 def memory_html(metadata: Mapping[str, Any], entries: Mapping[str, Tensors]) -> str:
-    """A title with the RAM, a table of the pools, the tensors of each entry, and the memory map.
+    """Return HTML with the RAM, a table of the pools, the tensors of each entry, and the map.
 
-    It is HTML without scripts, and nothing is fetched from elsewhere. Texts of the model are
-    escaped. The map is there if the extra `report` is installed.
+    The HTML has no scripts and loads nothing. Texts of the model are escaped. The map requires the
+    optional dependencies `report`.
 
     Parameters
     ----------
     metadata
-        of one module of an archive.
+        metadata of one module of an archive.
     entries
-        the tensors of each, by its name.
+        tensors of each entry, by name.
     """
     memory = metadata["memory"]
     rows = [
@@ -65,7 +65,7 @@ def _entry(name: str, inputs: Sequence[str], outputs: Sequence[str]) -> str:
 
 
 def _pictures(metadata: Mapping[str, Any]) -> list[str]:
-    """The memory map as an image, in which texts of the model are no HTML."""
+    """Return the memory map as an image, in which texts of the model cannot be HTML."""
     try:
         drawing = map_svg(map_of_metadata(metadata)).encode()
     except (ReportExtraMissing, VegaFailed):

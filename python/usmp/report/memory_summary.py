@@ -1,4 +1,4 @@
-"""The table that `tvmc compile` ends with."""
+"""The summary of the memory plan that `tvmc compile` prints at its end."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from usmp.support.plain_text import shown
 _SHOWN_BUFFERS = 6
 _SHOWN_ENTRIES = 3
 _TEXT_WIDTH = 100
-"""Columns of a table in a text."""
+"""Width of the text in characters."""
 
 
 def memory_summary(metadata: Mapping[str, Any]) -> str:
-    """What `print_memory_summary` prints, without colors."""
+    """Return the text that `print_memory_summary` prints, without colors."""
     text = io.StringIO()
-    # In a notebook rich would display it instead.
+    # In a notebook, rich would display the text instead of writing it.
     settings: dict[str, Any] = {"force_jupyter": False, "force_terminal": False}
     console = Console(file=text, width=_TEXT_WIDTH, highlight=False, color_system=None, **settings)
     print_memory_summary(metadata, console)
@@ -38,13 +38,12 @@ def memory_summary(metadata: Mapping[str, Any]) -> str:
 
 
 def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = None) -> None:
-    """Print what the plan makes of each pool, from the metadata of one module of an archive.
+    """Print a summary of the plan, from the metadata of one module of an archive.
 
-    For each pool its peak, the lower bound, their ratio, and whether the peak is proved to be the
-    lowest that is possible; of several entries, what each needs and which may run at once; for
-    workspace pools the entry in which the peak is, the buffers that are live there, and which of
-    them overwrite how many bytes of which. Then what the application has to know: bytes that are
-    kept between runs, RAM and flash in all.
+    Each pool has its peak, the lower bound, their ratio, and whether the peak is proved optimal.
+    Several entries have a table of their needs. Workspace pools have the live buffers at the peak,
+    and the bytes that these overwrite. The end has facts for the application: the bytes of states,
+    and the total RAM and flash.
     """
     console = console or Console(highlight=False)
     memory = metadata["memory"]
@@ -86,7 +85,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
             console,
         )
     if "pruned_channels" in metadata:
-        print_text(_pruned(metadata["pruned_channels"]), console)
+        print_text(_pruning_sentence(metadata["pruned_channels"]), console)
     for sentence in (
         sizes_sentence(metadata),
         windows_sentence(metadata),
@@ -101,18 +100,18 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
         _print_total(metadata, console)
 
 
-def _pruned(said: Mapping[str, int]) -> str:
-    """What was removed because it changes no result."""
-    sizes = f"{said['weights_size_bytes_before']} -> {said['weights_size_bytes']}"
-    macs = f"{shortened(said['macs_before'])} -> {shortened(said['macs'])}"
+def _pruning_sentence(counts: Mapping[str, int]) -> str:
+    """Return a sentence about the channels that were pruned because they do not affect results."""
+    sizes = f"{counts['weights_size_bytes_before']} -> {counts['weights_size_bytes']}"
+    macs = f"{shortened(counts['macs_before'])} -> {shortened(counts['macs'])}"
     return (
-        f"Removed {said['channels']} channels that are constant or not read: weights {sizes} "
+        f"Removed {counts['channels']} channels that are constant or not read: weights {sizes} "
         f"bytes, {macs} MACs (tir.usmp.prune_constant_channels=0 keeps them)."
     )
 
 
 def _print_access_cycles(placement: Mapping[str, Any], console: Console) -> None:
-    """What accesses take by both placements, if the pools say how fast they are."""
+    """Print the estimated access cycles of both placements, if the pools have their speeds."""
     if "estimated_access_cycles" not in placement:
         return
     name = "estimated_access_cycles"
@@ -127,7 +126,7 @@ def _print_access_cycles(placement: Mapping[str, Any], console: Console) -> None
 
 
 def _place(pool: Mapping[str, Any]) -> str:
-    """Where a pool begins in its memory, and what its buffers are aligned to, if that was asked."""
+    """Return the address, the start and the alignment of a pool as text, if the user set them."""
     first, lines = pool.get("first_byte", 0), pool.get("buffer_alignment_bytes", 0)
     parts = []
     if "address" in pool:
@@ -158,7 +157,7 @@ def _pools(metadata: Mapping[str, Any]) -> TextTable:
 
 
 def _entries(mains: Sequence[Mapping[str, Any]]) -> TextTable:
-    """The peak of each entry, states included, what is its own, and which may run at once."""
+    """Return the table of entries: peak with states, inputs and outputs, and concurrent entries."""
     headings = ["entry", "peak bytes", "inputs and outputs", "state"]
     if any(main["concurrent_with"] for main in mains):
         headings.append("may run at once with")
@@ -180,7 +179,7 @@ def _state_bytes(pool: Mapping[str, Any]) -> int:
 
 
 def _operator_at_peak(metadata: Mapping[str, Any], pool: Mapping[str, Any]) -> str:
-    """The operators of the model at which most bytes of a pool are live, if they are known."""
+    """Return the operators of the model at the peak of a pool as text, empty if unknown."""
     place, table = pool.get("peak_operator"), metadata.get("model_operators")
     if place is None or not table:
         return ""
@@ -192,7 +191,7 @@ def _operator_at_peak(metadata: Mapping[str, Any], pool: Mapping[str, Any]) -> s
 def _live_at_peak(pool: Mapping[str, Any]) -> TextTable:
     live = pool["live_at_peak"]
     by_name = {buffer["name"]: buffer for buffer in pool["buffers"]}
-    headings = ["buffer", "offset", "bytes", *(["overwrites"] if _overlapping(pool) else [])]
+    headings = ["buffer", "offset", "bytes", *(["overwrites"] if _has_overlaps(pool) else [])]
     rows = []
     largest = sorted(live, key=lambda name: (-by_name[name]["size"], name))[:_SHOWN_BUFFERS]
     for name in live:
@@ -221,7 +220,7 @@ def _live_at_peak(pool: Mapping[str, Any]) -> TextTable:
 
 
 def _in_entries(pool: Mapping[str, Any]) -> str:
-    """In which of several entries the peak is: they may run at once, or use the same operator."""
+    """Return the entries at the peak as text. They may run at once, or call the same operator."""
     entries = pool.get("entries_at_peak", [])
     if not entries:
         return ""
@@ -230,8 +229,8 @@ def _in_entries(pool: Mapping[str, Any]) -> str:
     return f", in {'entries' if len(entries) > 1 else 'entry'} {', '.join(map(shown, entries))}"
 
 
-def _overlapping(pool: Mapping[str, Any]) -> bool:
-    """Whether a buffer that is live at the peak takes bytes of another one."""
+def _has_overlaps(pool: Mapping[str, Any]) -> bool:
+    """Return whether a buffer that is live at the peak overlaps another one."""
     live = pool["live_at_peak"]
     return any(
         other in live
@@ -242,11 +241,11 @@ def _overlapping(pool: Mapping[str, Any]) -> bool:
 
 
 def _print_overlap(pool: Mapping[str, Any], console: Console) -> None:
-    """Why the buffers of the table above take more bytes than there are, if they do."""
+    """Print why the live buffers have more bytes in sum than the peak, if they do."""
     peak, pressure = pool["peak_bytes"], pool["memory_pressure_bytes"]
     sentences = []
     live = sum(b["size"] for b in pool["buffers"] if b["name"] in pool["live_at_peak"])
-    if _overlapping(pool) and live > peak:
+    if _has_overlaps(pool) and live > peak:
         sentences.append(
             f"These {live} bytes fit in {peak}, since they overlap: an operator writes its output "
             "where it has read its input for the last time."
@@ -257,19 +256,19 @@ def _print_overlap(pool: Mapping[str, Any], console: Console) -> None:
             f"{pressure} bytes in this order of operators."
         )
     if sentences:
-        # The empty line that tables end with.
+        # End with an empty line, as tables do.
         print_text("\n".join([*sentences, ""]), console)
 
 
 def _print_total(metadata: Mapping[str, Any], console: Console) -> None:
-    """RAM and flash in all, and what RAM would be with inputs and outputs in the workspace."""
+    """Print the total RAM and flash, and the RAM with inputs and outputs in the workspace."""
     memory = metadata["memory"]
     ram = memory["ram"]
     parts = [f"workspace {ram['workspace_size_bytes']}"]
     if ram["state_size_bytes"]:
         parts[0] += f" (state {ram['state_size_bytes']} of it)"
     if ram["io_size_bytes"]:
-        parts.append(f"inputs and outputs {ram['io_size_bytes']}{_of_which(memory)}")
+        parts.append(f"inputs and outputs {ram['io_size_bytes']}{_io_entries(memory)}")
     lines = [f"RAM {ram['size_bytes']} bytes = {' + '.join(parts)}, without the stack."]
     if ram["io_size_bytes"]:
         others = (
@@ -288,8 +287,8 @@ def _print_total(metadata: Mapping[str, Any], console: Console) -> None:
     print_text("\n".join(lines), console)
 
 
-def _of_which(memory: Mapping[str, Any]) -> str:
-    """Of which entries the inputs and outputs are, if there are several."""
+def _io_entries(memory: Mapping[str, Any]) -> str:
+    """Return how the bytes of inputs and outputs combine several entries, as text."""
     mains = memory["functions"]["main"]
     if len(mains) == 1:
         return ""
@@ -298,7 +297,7 @@ def _of_which(memory: Mapping[str, Any]) -> str:
 
 
 def _constants_bytes(memory: Mapping[str, Any]) -> int:
-    """Bytes of constants of all entries, each stored once."""
+    """Return the bytes of the constants of all entries, with shared constants counted once."""
     mains = memory["functions"]["main"]
     if len(mains) == 1:
         return int(mains[0]["constants_size_bytes"])

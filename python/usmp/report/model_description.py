@@ -1,4 +1,4 @@
-"""What a model file or an archive has, as a person reads it, and for other programs."""
+"""The description of a model file or an archive, as tables and as JSON."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from usmp.report.text_tables import TextTable, print_table, print_text
 from usmp.support.plain_text import shown
 
 _NUMBERS = ("bytes", "count", "scale", "zero point")
-"""Headings of columns of numbers."""
+"""Headings of columns with numbers."""
 
 Tensors = Sequence[Mapping[str, Any]]
-"""Name, dtype, shape, scale and zero point of each; an extent that is not known is None, and one
-that depends on sizes is text."""
+"""Name, dtype, shape, scale and zero point of each tensor. An unknown extent is None; a symbolic
+extent is text."""
 
 
 def print_description(description: Mapping[str, Any], console: Console | None = None) -> None:
-    """Print what `description_json` writes as tables."""
+    """Print the description as tables."""
     console = console or Console(highlight=False)
     print_text(f"{description['file']}: {description['format']}", console)
     for module in description.get("modules", [description]):
@@ -51,7 +51,7 @@ def print_description(description: Mapping[str, Any], console: Console | None = 
 
 
 def description_json(description: Mapping[str, Any]) -> str:
-    """The description as JSON, with a line end."""
+    """Return the description as JSON, with a line end."""
     return json.dumps(description, indent=2) + "\n"
 
 
@@ -63,8 +63,8 @@ def _state(state: Mapping[str, Any]) -> str:
 def _size(size: Mapping[str, Any]) -> str:
     name, lower, upper = shown(size["name"]), size["lower_bound"], size["upper_bound"]
     if size["taken_as"] is not None:
-        taken = f"taken as {size['taken_as']}; --input-shapes gives another number"
-        return f"{name} ({taken}, --max {name}=N a range)"
+        assumption = f"taken as {size['taken_as']}; --input-shapes gives another number"
+        return f"{name} ({assumption}, --max {name}=N a range)"
     if upper is None:
         return f"{name} ({lower} and more; --max {name}=N says how large it may be)"
     return f"{name} ({lower} to {upper})"
@@ -108,7 +108,7 @@ def _table(title: str, headings: Sequence[str], rows: Sequence[Mapping[str, Any]
 
 
 def _signatures(keys: Sequence[str]) -> str:
-    """Which signatures a file has, and which of them are compiled."""
+    """Return a sentence about the signatures of a file, which are all compiled."""
     if len(keys) == 1:
         return f"Signature: {shown(keys[0])}, which is compiled"
     return f"Signatures: {', '.join(map(shown, keys))}, each compiled as an entry"

@@ -1,4 +1,4 @@
-"""The operators of a compiled model: as a table, CSV and JSON."""
+"""The operators of a compiled model as a table, as CSV and as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from usmp.support.wrapped_text import TIE
 SCHEMA, SCHEMA_VERSION = "usmp.operators", 1
 
 _MOST_NAMED = 12
-"""Operators that a sentence names one by one."""
+"""Most operators that a sentence names one by one."""
 
 CSV_COLUMNS = (
     "operator",
@@ -38,18 +38,17 @@ CSV_COLUMNS = (
     "read",
     "written",
 )
-"""A row for each statement that runs operators. `model_operators` are those of the model file that
-it was made from, as "0 CONV_2D; 3 ADD"; `inputs` and `outputs` names of tensors of the file that
-come from other statements, or go to some; `shapes` those of the outputs; `live_bytes` of each
-workspace pool, as "sram:4096"; `start` and `stop` half-open program positions; `read` and `written`
-buffers."""
+"""Columns, with a row for each statement. `model_operators` are its operators in the model file, as
+"0 CONV_2D; 3 ADD". `inputs` and `outputs` are tensors of the file that come from or go to other
+statements. `shapes` are those of the outputs. `live_bytes` has each workspace pool, as "sram:4096".
+`start` and `stop` are program positions (half-open). `read` and `written` are buffers."""
 
 
 def print_operators(metadata: Mapping[str, Any], console: Console | None = None) -> None:
     """Print a row for each statement that runs operators, from the metadata of a module.
 
-    It names the operators of the model file that the statement was made from, or what it computes
-    where that is not known; a star marks the peak of a workspace pool.
+    A row names the operators of the statement in the model file, or the kinds of its operators if
+    these are unknown. A star marks the peak of a workspace pool.
 
     Raises
     ------
@@ -70,22 +69,22 @@ def print_operators(metadata: Mapping[str, Any], console: Console | None = None)
 
 
 def _not_computed(metadata: Mapping[str, Any]) -> list[str]:
-    """Which operators of the model file no statement is for, entry by entry: those that were
-    computed at compile time, or stand for nothing."""
+    """Return a sentence for each entry about the operators of the model file that no statement
+    runs, because they were computed at compile time or removed."""
     table, several = metadata.get("model_operators", []), has_several_entries(metadata)
     runs = {n for operator in metadata["operators"] for n in operator.get("model_operators", ())}
-    left: dict[str, list[Mapping[str, Any]]] = {}
+    remaining: dict[str, list[Mapping[str, Any]]] = {}
     for place, operator in enumerate(table):
         if place not in runs:
-            left.setdefault(operator["entry"], []).append(operator)
+            remaining.setdefault(operator["entry"], []).append(operator)
     return [
-        f"Not computed at run time{f' in entry {shown(entry)}' if several else ''}: {_listed(own)}."
-        for entry, own in left.items()
+        f"Not computed at run time{f' in entry {shown(entry)}' if several else ''}: {_listed(ops)}."
+        for entry, ops in remaining.items()
     ]
 
 
 def _listed(operators: Sequence[Mapping[str, Any]]) -> str:
-    """Their names; of many, how many there are of each type."""
+    """Return the names of operators, or the number of each type if there are many."""
     if len(operators) <= _MOST_NAMED:
         return names(operators)
     return f"{len(operators)} operators, {type_counts(operators)}; --format json lists them"
@@ -135,12 +134,12 @@ def _operators(metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _tied(text: str) -> str:
-    """The text, in which no line ends between an index and its operator."""
+    """Return the text with ties, so that no line breaks between an index and its operator."""
     return re.sub(r"(?:^|(?<=[,;] ))(\d+) ", rf"\1{TIE}", shown(text))
 
 
 def operators_json(metadata: Mapping[str, Any]) -> str:
-    """The operators that run, and those of the model file, as in metadata.json.
+    """Return the operators that run, and those of the model file, as in metadata.json.
 
     Raises
     ------
@@ -157,7 +156,7 @@ def operators_json(metadata: Mapping[str, Any]) -> str:
 
 
 def operators_csv(metadata: Mapping[str, Any]) -> str:
-    """A header, and a row for each statement that runs operators.
+    """Return CSV with a header, and a row for each statement that runs operators.
 
     Raises
     ------
@@ -175,8 +174,7 @@ def operators_csv(metadata: Mapping[str, Any]) -> str:
 def model_operators_of(
     metadata: Mapping[str, Any], operator: Mapping[str, Any]
 ) -> list[Mapping[str, Any]]:
-    """The operators of the model file that one of `operators` was made from; none if they are not
-    known."""
+    """Return the operators of a statement in the model file, or none if they are unknown."""
     table = metadata.get("model_operators", [])
     return [table[place] for place in operator.get("model_operators", [])]
 
@@ -184,16 +182,16 @@ def model_operators_of(
 def _made_from(metadata: Mapping[str, Any], operator: Mapping[str, Any]) -> list[str]:
     known = model_operators_of(metadata, operator)
     if known:
-        return [name(one) for one in known]
+        return [name(origin) for origin in known]
     return [step["kind"] for step in operator["steps"]]
 
 
 def _row(metadata: Mapping[str, Any], index: int, operator: Mapping[str, Any]) -> list[Any]:
     known = model_operators_of(metadata, operator)
-    inside = {tensor["name"] for one in known for tensor in one["outputs"]}
-    read = {name for one in known for name in one["inputs"]}
-    inputs = dict.fromkeys(n for one in known for n in one["inputs"] if n not in inside)
-    outputs = [t["name"] for one in known for t in one["outputs"] if t["name"] not in read]
+    inside = {tensor["name"] for origin in known for tensor in origin["outputs"]}
+    read = {name for origin in known for name in origin["inputs"]}
+    inputs = dict.fromkeys(n for origin in known for n in origin["inputs"] if n not in inside)
+    outputs = [t["name"] for origin in known for t in origin["outputs"] if t["name"] not in read]
     buffers = operator.get("buffers", {"read": [], "written": []})
     live = operator.get("live_bytes", {})
     return [

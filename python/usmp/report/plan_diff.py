@@ -1,4 +1,4 @@
-"""How two builds of a model differ."""
+"""The differences between two builds of a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ APPEARED, VANISHED, CHANGED, RENAMED = "appeared", "vanished", "changed", "renam
 
 @dataclass(frozen=True)
 class Change:
-    """A value of both builds; None where one has no such value."""
+    """A value in both builds, or None for a build without the value."""
 
     before: Any
     after: Any
@@ -24,24 +24,24 @@ class Change:
 
     @property
     def growth(self) -> int:
-        """After minus before, of numbers; what is missing is 0."""
+        """The difference of two numbers, where a missing number counts as 0."""
         return int(self.after or 0) - int(self.before or 0)
 
 
 @dataclass(frozen=True)
 class ItemDiff:
-    """What became of a pool, an entry, a buffer or an operator.
+    """The difference of a pool, an entry, a buffer or an operator.
 
     Parameters
     ----------
     key
-        what it is called after; before, if it vanished.
+        key in the later build, or in the earlier one if the item vanished.
     status
         `APPEARED`, `VANISHED`, `CHANGED` or `RENAMED`.
     values
-        all that is compared, whether it changed or not.
+        all compared values, changed or not.
     key_before
-        what it was called, if it was renamed.
+        key in the earlier build, if the item was renamed.
     """
 
     key: tuple[str, ...]
@@ -51,26 +51,26 @@ class ItemDiff:
 
     @property
     def changed(self) -> dict[str, Change]:
-        """The values that are not the same."""
+        """The values that differ."""
         return {name: change for name, change in self.values.items() if change.is_change}
 
 
 @dataclass(frozen=True)
 class ModuleDiff:
-    """How a module differs from that of another build.
+    """The differences of a module between two builds.
 
     Parameters
     ----------
     name, name_before
-        of the module; empty if the file does not say.
+        names of the module; empty if a file lacks the name.
     sums
-        bytes in all; those that only one build says are missing.
+        total bytes that both builds have.
     pools, entries, buffers, operators
-        those that are not the same; entries if a module has several.
+        the items that differ; entries only if a module has several.
     compiler
-        what compiled the code of each build, with its options; None if its code was not compiled.
+        compiler and options of each build; None if its code was not compiled.
     notes
-        sentences about what was compiled, and about what could not be compared.
+        sentences about the compilers, and about facts that could not be compared.
     """
 
     name: str
@@ -85,13 +85,13 @@ class ModuleDiff:
 
     @property
     def is_identical(self) -> bool:
-        """Whether nothing differs."""
+        """Whether the builds are identical."""
         lists = (self.pools, self.entries, self.buffers, self.operators)
         return not any(lists) and not any(sums.is_change for sums in self.sums.values())
 
     @property
     def flash(self) -> Change:
-        """Flash in all, or only the constants if the code of one build is not known."""
+        """The total flash, or only the constants if the code of a build is unknown."""
         return self.sums.get("flash_size_bytes") or self.sums["constants_size_bytes"]
 
 
@@ -99,8 +99,8 @@ def diff_builds(before: BuildFacts, after: BuildFacts, notes: Sequence[str] = ()
     """Compare two modules.
 
     Pools, entries and operators are matched by name, buffers by function, name and kind. A buffer
-    counts as renamed if it is the only one that vanished, and the only one that appeared, with
-    this kind and size from one operator.
+    that vanished and a buffer that appeared are one renamed buffer if no others have their kind,
+    size and producer.
     """
     sums = {
         name: Change(before.sums[name], after.sums[name])
@@ -114,7 +114,7 @@ def diff_builds(before: BuildFacts, after: BuildFacts, notes: Sequence[str] = ()
         before.name,
         sums,
         _diff(before.pools, after.pools),
-        # Of the only entry the sums say the same.
+        # The sums already describe a single entry.
         _diff(before.entries, after.entries) if has_several else [],
         _with_renamed(_diff(before.buffers, after.buffers), before.buffers, after.buffers),
         _operators(before, after),
@@ -124,7 +124,7 @@ def diff_builds(before: BuildFacts, after: BuildFacts, notes: Sequence[str] = ()
 
 
 def _compiler_notes(compiler: Change) -> list[str]:
-    """What compiled the code, if that of both was compiled."""
+    """Return a sentence about the compilers, if the code of both builds was compiled."""
     if compiler.before is None or compiler.after is None:
         return []
     if compiler.is_change:
@@ -141,7 +141,7 @@ def _operators(before: BuildFacts, after: BuildFacts) -> list[ItemDiff]:
 
 
 def _diff(before: Sequence[Item], after: Sequence[Item]) -> list[ItemDiff]:
-    """Those that are not the same, in the order of `after`, and then those that vanished."""
+    """Return the items that differ in the order of `after`, then those that vanished."""
     old = {item.key: item for item in before}
     new = {item.key for item in after}
     diffs = []
@@ -159,7 +159,7 @@ def _diff(before: Sequence[Item], after: Sequence[Item]) -> list[ItemDiff]:
 
 
 def _changes(before: Item, after: Item) -> dict[str, Change]:
-    """All values that both have, if one of them changed."""
+    """Return all common values of two items, or none if no value changed."""
     changes = {
         name: Change(before.values[name], value)
         for name, value in after.values.items()
@@ -171,7 +171,7 @@ def _changes(before: Item, after: Item) -> dict[str, Change]:
 def _with_renamed(
     diffs: Sequence[ItemDiff], before: Sequence[Item], after: Sequence[Item]
 ) -> list[ItemDiff]:
-    """Join what vanished and what appeared where it is surely the same buffer."""
+    """Join a vanished and an appeared buffer if they must be the same buffer."""
     old, new = _by_identity(diffs, before, VANISHED), _by_identity(diffs, after, APPEARED)
     renamed = {
         new[identity][0].key: old[identity][0]
@@ -179,17 +179,17 @@ def _with_renamed(
         if len(old[identity]) == len(new[identity]) == 1
     }
     values = {item.key: item for item in after}
-    gone = {item.key for item in renamed.values()}
+    vanished = {item.key for item in renamed.values()}
     result = []
     for diff in diffs:
         if diff.status == APPEARED and diff.key in renamed:
-            was = renamed[diff.key]
+            old_item = renamed[diff.key]
             changes = {
-                name: Change(was.values[name], value)
+                name: Change(old_item.values[name], value)
                 for name, value in values[diff.key].values.items()
             }
-            result.append(ItemDiff(diff.key, RENAMED, changes, was.key))
-        elif not (diff.status == VANISHED and diff.key in gone):
+            result.append(ItemDiff(diff.key, RENAMED, changes, old_item.key))
+        elif not (diff.status == VANISHED and diff.key in vanished):
             result.append(diff)
     return result
 
@@ -197,11 +197,11 @@ def _with_renamed(
 def _by_identity(
     diffs: Sequence[ItemDiff], items: Sequence[Item], status: str
 ) -> dict[tuple[Any, ...], list[Item]]:
-    """Buffers of that status by what makes sure that two are the same."""
+    """Group buffers of a status by producer, kind and size, which identify renamed buffers."""
     keys = {diff.key for diff in diffs if diff.status == status}
-    found: dict[tuple[Any, ...], list[Item]] = {}
+    groups: dict[tuple[Any, ...], list[Item]] = {}
     for item in items:
         if item.key in keys and item.producer is not None:
             identity = (item.producer, item.key[2], item.values["size_bytes"])
-            found.setdefault(identity, []).append(item)
-    return found
+            groups.setdefault(identity, []).append(item)
+    return groups

@@ -1,4 +1,4 @@
-"""The memory plan for other programs: JSON as in metadata.json, and CSV with a row for a buffer."""
+"""The memory plan for other programs: as JSON of metadata.json, and as CSV of buffers."""
 
 from __future__ import annotations
 
@@ -25,32 +25,33 @@ CSV_COLUMNS = (
     "written_by",
     "read_by",
 )
-"""`offset` and `size` are bytes; `live_ranges` are half-open, as "0-3 5-9"; `overlaps` are
-buffers of which it takes so many bytes while both are live, as "x:64 y:16"; `entries` are those in
-which it is live, as "encode step", and of a state those that use it; `written_by` and `read_by` are
-the operators of the model that may do so, as "1 CONV_2D; 4 ADD", with several entries as "1 CONV_2D
-in encode"."""
+"""Columns of the CSV.
 
+`offset` and `size` are bytes. `live_ranges` are half-open, as "0-3 5-9". `overlaps` has the bytes
+shared with other live buffers, as "x:64 y:16". `entries` are those in which the buffer is live, as
+"encode step", or those that use a state. `written_by` and `read_by` are operators of the model that
+may do so, as "1 CONV_2D; 4 ADD", or with several entries as "1 CONV_2D in encode".
+"""
 
 _FORMULA = ("=", "+", "-", "@")
-"""What formulas begin with; an apostrophe before it makes it text."""
+"""First characters of formulas. An apostrophe before them makes a cell text."""
 
 
 def plan_json(memory: Mapping[str, Any]) -> str:
-    """What metadata.json of an archive has under "memory", as text."""
+    """Return the value of "memory" in metadata.json of an archive, as text."""
     return json.dumps(memory, indent=2) + "\n"
 
 
 def plan_csv(metadata: Mapping[str, Any]) -> str:
-    """A header and a row for every buffer, in the order of the pools and of the plan.
+    """Return CSV with a header and a row for every buffer, in the order of pools and plan.
 
     Parameters
     ----------
     metadata
-        of one module of an archive.
+        metadata of one module of an archive.
     """
     memory = metadata["memory"]
-    written, read = (_users(metadata, what) for what in ("written", "read"))
+    written, read = (_users(metadata, use) for use in ("written", "read"))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -63,27 +64,26 @@ def plan_csv(metadata: Mapping[str, Any]) -> str:
     return text.getvalue()
 
 
-def _users(metadata: Mapping[str, Any], what: str) -> dict[str, list[str]]:
-    """Buffer -> the operators of the model that read or write it."""
+def _users(metadata: Mapping[str, Any], use: str) -> dict[str, list[str]]:
+    """Return the operators of the model that read or write each buffer, by name."""
     table = metadata.get("model_operators", [])
     several = has_several_entries(metadata)
     users: dict[str, dict[str, None]] = {}
     for operator in metadata.get("operators", []):
         where = f" in {shown(operator['entry'])}" if several else ""
         names = [f"{name(table[n])}{where}" for n in operator.get("model_operators", [])]
-        for buffer in operator.get("buffers", {}).get(what, []):
+        for buffer in operator.get("buffers", {}).get(use, []):
             users.setdefault(buffer, {}).update(dict.fromkeys(names))
     return {buffer: list(names) for buffer, names in users.items()}
 
 
 def has_several_entries(metadata: Mapping[str, Any]) -> bool:
-    """Whether an application calls more than one function of a module, so that what belongs to one
-    has to say so."""
+    """Return whether a module has several entries, so that texts must name the entry."""
     return len(metadata["memory"]["functions"]["main"]) > 1
 
 
 def entries_of(buffer: Mapping[str, Any], mains: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The names of the entries in which the content of a buffer matters."""
+    """Return the names of the entries in which the content of a buffer matters."""
     if len(mains) == 1:
         return [mains[0].get("entry", "main")]
     if buffer["kind"] == "state":
@@ -91,12 +91,12 @@ def entries_of(buffer: Mapping[str, Any], mains: Sequence[Mapping[str, Any]]) ->
     return [
         main["entry"]
         for main in mains
-        if any(_meet(live, main["positions"]) for live in buffer["live_ranges"])
+        if any(_intersect(live, main["positions"]) for live in buffer["live_ranges"])
     ]
 
 
-def _meet(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether two half-open ranges have a position in common."""
+def _intersect(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Return whether two half-open intervals intersect."""
     return max(one[0], other[0]) < min(one[1], other[1])
 
 
@@ -117,6 +117,6 @@ def _row(pool: Mapping[str, Any], buffer: Mapping[str, Any]) -> list[Any]:
 
 
 def name_cell(text: str) -> str:
-    """A name as a cell, which no terminal takes for a command and no spreadsheet for a formula."""
+    """Escape a name, so that no terminal runs it, and no spreadsheet takes it for a formula."""
     plain = printable(text)
     return f"'{plain}" if plain.startswith(_FORMULA) else plain

@@ -1,7 +1,7 @@
-"""The plan of a module as data, from its metadata: the one reader of what viewers are given.
+"""Read the plan of a module from its metadata, for all pages, pictures and exchange formats.
 
-Archives of earlier releases lack operators, or what these run, read and write: the map then has the
-buffers alone. What is there has to be well formed, since archives come from anywhere.
+Archives of earlier releases may lack operators and their buffers: the map then has buffers alone.
+All other values are checked, because archives come from anywhere.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def map_of_metadata(metadata: Mapping[str, Any]) -> MemoryMap:
     Raises
     ------
     ValueError
-        something is missing or is not what it must be; the message says where.
+        a value is missing or malformed; the message names it.
     """
     try:
         return _map_of(metadata)
@@ -48,13 +48,13 @@ def map_of_metadata(metadata: Mapping[str, Any]) -> MemoryMap:
 def _map_of(metadata: Mapping[str, Any]) -> MemoryMap:
     memory = metadata["memory"]
     model_operators = tuple(map(_model_operator, metadata.get("model_operators", [])))
-    found = metadata.get("operators", [])
+    described = metadata.get("operators", [])
     operators = tuple(
-        _operator(place, operator, model_operators) for place, operator in enumerate(found)
+        _operator(place, operator, model_operators) for place, operator in enumerate(described)
     )
     written = _by_buffer([operator.written for operator in operators])
     read = _by_buffer([operator.read for operator in operators])
-    interleaved = _interleaved(found)
+    interleaved = _interleaved(described)
     mains = memory["functions"]["main"]
 
     def buffer(described: Mapping[str, Any]) -> Buffer:
@@ -78,14 +78,14 @@ def _map_of(metadata: Mapping[str, Any]) -> MemoryMap:
         module=_text(metadata, "model_name"),
         algorithm=_text(memory, "algorithm"),
         positions=positions,
-        ram_bytes=_number_if_there(ram, "size_bytes"),
-        io_bytes=_number_if_there(ram, "io_size_bytes"),
-        state_bytes=_number_if_there(ram, "state_size_bytes"),
+        ram_bytes=_optional_number(ram, "size_bytes"),
+        io_bytes=_optional_number(ram, "io_size_bytes"),
+        state_bytes=_optional_number(ram, "state_size_bytes"),
         constants_bytes=sum(pool.peak_bytes for pool in pools if pool.is_constant),
         entries=tuple(_entry(main, positions) for main in mains),
         model_operators=model_operators,
         operators=operators,
-        # The memories that a run writes come first.
+        # Sort workspace pools first.
         pools=tuple(sorted(pools, key=lambda pool: pool.is_constant)),
     )
 
@@ -107,13 +107,13 @@ def _pool(
         peak_operator=(
             _index(described["peak_operator"], operators) if "peak_operator" in described else None
         ),
-        buffers=tuple(buffer(each) for each in described["buffers"]),
+        buffers=tuple(buffer(item) for item in described["buffers"]),
         address=_address(described),
     )
 
 
 def _address(described: Mapping[str, Any]) -> int | None:
-    """The address of a pool's offset 0."""
+    """Return the address of offset 0 of a pool, if known."""
     if "address" not in described:
         return None
     skipped = _number(described, "first_byte") if "first_byte" in described else 0
@@ -148,7 +148,7 @@ def _buffer(
 
 
 def _interleaved(operators: Sequence[Mapping[str, Any]]) -> set[str]:
-    """The PrimFuncs that run several operators interleaved."""
+    """Return the names of PrimFuncs that run several operators interleaved."""
     return {
         function
         for operator in operators
@@ -158,7 +158,7 @@ def _interleaved(operators: Sequence[Mapping[str, Any]]) -> set[str]:
 
 
 def _is_ring(described: Mapping[str, Any], interleaved: set[str]) -> bool:
-    """Whether it is a ring: its name is the tensor's, and more."""
+    """Return whether a buffer is a ring, whose name is that of the tensor with "_ring"."""
     _, mark, number = described["name"].rpartition("_ring")
     is_numbered = not number or number.strip("_").isdigit()
     return bool(mark) and is_numbered and described["function"] in interleaved
@@ -170,7 +170,7 @@ def _model_operator(described: Mapping[str, Any]) -> ModelOperator:
         index=_number(described, "index"),
         type_name=_text(described, "type"),
         name=_text(described, "name") if described.get("name") is not None else None,
-        graph=_number_if_there(described, "graph") or 0,
+        graph=_optional_number(described, "graph") or 0,
         inputs=_texts(described, "inputs"),
         outputs=tuple(_text(tensor, "name") for tensor in described["outputs"]),
     )
@@ -189,9 +189,9 @@ def _operator(place: int, described: Mapping[str, Any], known: Sequence[ModelOpe
         functions=functions,
         model_operators=indices,
         positions=_range((described["start"], described["stop"])) if "start" in described else None,
-        macs=_number_if_there(described, "macs"),
+        macs=_optional_number(described, "macs"),
         instructions=_instructions(described.get("schedules", []), functions),
-        weights_bytes=_number_if_there(described, "weights_size_bytes"),
+        weights_bytes=_optional_number(described, "weights_size_bytes"),
         live_bytes={
             pool: _number(described["live_bytes"], pool) for pool in described.get("live_bytes", {})
         },
@@ -209,7 +209,7 @@ def _measured(described: Mapping[str, Any]) -> Measured:
 
 
 def _instructions(schedules: Sequence[Mapping[str, Any]], functions: Sequence[str]) -> int | None:
-    """Of all the PrimFuncs; None if there are some of which it is not known."""
+    """Return the instructions of all PrimFuncs, or None if those of any are unknown."""
     counted = [schedule for schedule in schedules if "instructions" in schedule]
     if not counted or not len(counted) == len(schedules) == len(functions):
         return None
@@ -217,30 +217,30 @@ def _instructions(schedules: Sequence[Mapping[str, Any]], functions: Sequence[st
 
 
 def _by_buffer(names_by_operator: Sequence[Sequence[str]]) -> dict[str, tuple[int, ...]]:
-    """The operators that read, or write, each buffer."""
-    found: dict[str, tuple[int, ...]] = {}
-    for number, own in enumerate(names_by_operator):
-        for name in own:
-            found[name] = (*found.get(name, ()), number)
-    return found
+    """Return the operators of each buffer by name, from the buffers of each operator."""
+    by_buffer: dict[str, tuple[int, ...]] = {}
+    for number, buffers in enumerate(names_by_operator):
+        for name in buffers:
+            by_buffer[name] = (*by_buffer.get(name, ()), number)
+    return by_buffer
 
 
 def _entry(main: Mapping[str, Any], positions: int) -> Entry:
     peaks = main.get("peak_bytes", main.get("workspace_pools", {}))
     return Entry(
-        # Earlier archives have one entry, and no name for it.
+        # Earlier archives have a single entry without a name.
         name=_text(main, "entry") if "entry" in main else "main",
         positions=_range(main.get("positions", (0, positions))),
         peak_bytes={pool: _number(peaks, pool) for pool in peaks},
         io_bytes=_number(main, "io_size_bytes"),
-        state_bytes=_number_if_there(main, "state_size_bytes") or 0,
+        state_bytes=_optional_number(main, "state_size_bytes") or 0,
         inputs=_sizes(main["inputs"]),
         outputs=_sizes(main["outputs"]),
     )
 
 
 def _sizes(tensors: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
-    """Bytes of tensors by name; those that have no bound have no size."""
+    """Return the bytes of tensors by name; 0 if the size of a tensor has no bound."""
     return {
         name: 0 if tensor["size"] is None else _number(tensor, "size")
         for name, tensor in tensors.items()
@@ -256,7 +256,7 @@ def _number(described: Mapping[str, Any], name: str) -> int:
     return value
 
 
-def _number_if_there(described: Mapping[str, Any], name: str) -> int | None:
+def _optional_number(described: Mapping[str, Any], name: str) -> int | None:
     return _number(described, name) if described.get(name) is not None else None
 
 

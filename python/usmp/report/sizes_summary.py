@@ -1,4 +1,4 @@
-"""What the summary says of symbolic sizes."""
+"""The sentences of the summary about symbolic sizes."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from usmp.support.plain_text import printable, shown
 
 
 def sizes_sentence(metadata: Mapping[str, Any]) -> str | None:
-    """The sizes with their bounds, by entry if there are several; None without sizes."""
+    """Return a sentence with the sizes and their bounds, by entry if there are several, or None."""
     mains = metadata["memory"]["functions"]["main"]
-    found = []
+    texts = []
     for main in mains:
         if "sizes" in main:
             sizes = ", ".join(
                 f"{shown(name)} {_bounds(size)}" for name, size in main["sizes"].items()
             )
-            found.append(f"{shown(main['entry'])}: {sizes}" if len(mains) > 1 else sizes)
-    if not found:
+            texts.append(f"{shown(main['entry'])}: {sizes}" if len(mains) > 1 else sizes)
+    if not texts:
         return None
     computed = [size for main in mains for size in main.get("workspace_sizes", ())]
     if not computed:
-        return f"Sizes: {'; '.join(found)}{_planned(mains)}"
+        return f"Sizes: {'; '.join(texts)}{_planned(mains)}"
     needed = " ".join(
         f'Workspace pool "{shown(size["pool"])}" takes these bytes of a run: '
         f"{printable(size['text'])}."
         for size in computed
     )
-    return f"Sizes: {'; '.join(found)}; offsets are computed from them. {needed}"
+    return f"Sizes: {'; '.join(texts)}; offsets are computed from them. {needed}"
 
 
 def _bounds(size: Mapping[str, Any]) -> str:
@@ -36,7 +36,7 @@ def _bounds(size: Mapping[str, Any]) -> str:
 
 
 def _planned(mains: Sequence[Mapping[str, Any]]) -> str:
-    """What the plan holds for, and which inputs and outputs have no number of bytes."""
+    """Return the sizes at which memory is planned, and the tensors without an upper bound."""
     sizes = [size for main in mains for size in main.get("sizes", {}).values()]
     unbounded = [
         shown(name)
@@ -53,8 +53,8 @@ def _planned(mains: Sequence[Mapping[str, Any]]) -> str:
 
 
 def has_fixed_offsets(metadata: Mapping[str, Any]) -> bool:
-    """Whether inputs and outputs could have places in the workspace, which are those of all sizes:
-    no offsets are computed, and no size is without an upper bound."""
+    """Return whether inputs and outputs could be planned in the workspace, at offsets for all
+    sizes: no offset is computed, and each size has an upper bound."""
     mains = metadata["memory"]["functions"]["main"]
     sizes = [size for main in mains for size in main.get("sizes", {}).values()]
     computed = any("workspace_sizes" in main for main in mains)

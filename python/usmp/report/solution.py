@@ -1,4 +1,4 @@
-"""The plan of buffers that come without a model: as a table, and as JSON."""
+"""The plan of buffers without a model, as a table, as JSON and as CSV."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from usmp_solver.solution import Solution
 from usmp_solver.solver import SEARCHES
 
 _FILE_WIDTH = 100
-"""Columns of a table in a file."""
+"""Width of a table in a file, in characters."""
 
 
 def print_solution(
@@ -26,9 +26,8 @@ def print_solution(
     recorded: Sequence[str] = (),
     console: Console | None = None,
 ) -> None:
-    """Print for each pool its peak, the proved lower bound, their ratio and the capacity; then what
-    was recorded of each device, if anything was; then whether the plan is optimal.
-    """
+    """Print peak, lower bound, ratio and capacity of each pool, a line for each recorded device,
+    and whether the plan is optimal."""
     console = console or Console(highlight=False)
     rows = []
     for pool in solution.problem.pools:
@@ -47,19 +46,19 @@ def print_solution(
         print_text(f"{line}.", console)
     count = len(solution.problem)
     placed = f"{count} buffers are placed" if count != 1 else "1 buffer is placed"
-    more = "more time may help (--usmp-time-budget)"
+    advice = "more time may help (--usmp-time-budget)"
     if algorithm not in SEARCHES:
-        more = "--usmp-algorithm=auto may find a better one"
+        advice = "--usmp-algorithm=auto may find a better one"
     proved = "the plan is optimal: proved"
     if not solution.is_optimal:
-        proved = f"whether the plan is optimal is not proved; {more}"
+        proved = f"whether the plan is optimal is not proved; {advice}"
     print_text(f"{placed}; {proved}.", console)
 
 
 def solution_table(
     file: str, solution: Solution, algorithm: str, recorded: Sequence[str] = ()
 ) -> str:
-    """The same for a file."""
+    """Return the text of `print_solution` in the width of a file."""
     text = io.StringIO()
     console = Console(file=text, highlight=False, width=_FILE_WIDTH)
     print_solution(file, solution, algorithm, recorded, console)
@@ -67,7 +66,7 @@ def solution_table(
 
 
 def solution_json(solution: Solution, algorithm: str) -> str:
-    """The plan and what is proved of it; all sizes and offsets are bytes."""
+    """Return the plan and its lower bounds as JSON, with sizes and offsets in bytes."""
     problem = solution.problem
     pools = [
         {
@@ -100,15 +99,14 @@ def solution_json(solution: Solution, algorithm: str) -> str:
 
 
 def solution_csv(solution: Solution) -> str:
-    """The buffers, each with one live range and in the only pool, as `tvmc plan --buffers` reads
-    them; sizes, alignments and offsets are bytes.
-    """
+    """Return the buffers, with one live range each in a single pool, as CSV for `tvmc plan
+    --buffers`. Sizes, alignments and offsets are in bytes."""
     problem = solution.problem
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("id", "lower", "upper", "size", "alignment", "offset"))
     columns = (problem.live_starts, problem.live_stops, problem.sizes, problem.alignments)
-    numbers = zip(*(each.tolist() for each in (*columns, solution.offsets)), strict=True)
+    numbers = zip(*(column.tolist() for column in (*columns, solution.offsets)), strict=True)
     writer.writerows(
         [name_cell(name), *row] for name, row in zip(problem.names, numbers, strict=True)
     )

@@ -1,4 +1,4 @@
-"""What the summary says of inputs and outputs that come and go by rows."""
+"""The sentences of the summary about inputs and outputs that are streamed by rows."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from usmp.support.plain_text import shown
 
 
 def rows_sentence(metadata: Mapping[str, Any]) -> str | None:
-    """Which inputs and outputs come and go by rows; None if none does.
+    """Return a sentence about the inputs and outputs that are streamed by rows, or None.
 
     Parameters
     ----------
     metadata
-        of one module of an archive.
+        metadata of one module of an archive.
     """
-    found = [
+    streamed = [
         f'{side} "{shown(name)}" ({tensor["by_rows"]["rows"]} rows of '
         f"{tensor['by_rows']['row_size']} bytes)"
         for main in metadata["memory"]["functions"]["main"]
@@ -25,28 +25,28 @@ def rows_sentence(metadata: Mapping[str, Any]) -> str | None:
         for name, tensor in main.get(f"{side}s", {}).items()
         if "by_rows" in tensor
     ]
-    return f"Given or taken row by row: {', '.join(found)}." if found else None
+    return f"Given or taken row by row: {', '.join(streamed)}." if streamed else None
 
 
 def windows_sentence(metadata: Mapping[str, Any]) -> str | None:
-    """What a run is given of windows, keeps and computes; None if there are no windows.
+    """Return a sentence about sliding windows: the new rows, the state and the MACs of a run.
 
     Parameters
     ----------
     metadata
-        of one module of an archive.
+        metadata of one module of an archive; the result is None if it has no windows.
     """
-    said = metadata.get("windows")
-    if said is None:
+    info = metadata.get("windows")
+    if info is None:
         return None
     inputs = ", ".join(
         f'{window["rows"]} of the {window["window_rows"]} rows of input "{shown(name)}"'
-        for name, window in said["inputs"].items()
+        for name, window in info["inputs"].items()
     )
-    whole = ", ".join(map(shown, said["whole"]))
+    whole = ", ".join(map(shown, info["whole"]))
     ending = f"; {whole} and what follows take whole windows" if whole else ""
-    macs = f"{shortened(said['window_macs'])} -> {shortened(said['macs'])} MACs"
+    macs = f"{shortened(info['window_macs'])} -> {shortened(info['macs'])} MACs"
     return (
-        f"Each run takes {inputs}, and keeps {said['state_size_bytes']} bytes of windows as state: "
+        f"Each run takes {inputs}, and keeps {info['state_size_bytes']} bytes of windows as state: "
         f"{macs}{ending}."
     )

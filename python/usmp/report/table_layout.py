@@ -1,4 +1,4 @@
-"""How wide the columns of a table are, and what is left out where the terminal is narrow."""
+"""Choose the columns of a table and their widths, so that it fits a narrow terminal."""
 
 from __future__ import annotations
 
@@ -9,51 +9,51 @@ from enum import IntEnum
 from usmp.support.wrapped_text import cell_width, widest_part, widest_word
 
 _PROSE = 24
-"""Cells that sentences and long names keep for as long as other things can become narrower."""
+"""Width in cells that sentences and long names keep while other columns can become narrower."""
 _NAME = 12
-"""Cells that a name has of which the middle is left out, or a part of a name goes on below."""
+"""Width in cells at which the middle of a name is cut, or a part of a name is wrapped."""
 _LEAST = 3
-"""Cells of any column, however narrow the terminal is."""
+"""Smallest width of a column in cells, even on the narrowest terminal."""
 
 
 class _Narrowing(IntEnum):
-    """What is done to make a table narrower, the last with all before it."""
+    """Steps that make a table narrower. Each step includes all earlier steps."""
 
     NOTHING = 0
     PROSE = 1
-    """Sentences have several lines."""
+    """Wrap sentences."""
     HEADINGS = 2
-    """Headings have several lines."""
+    """Wrap headings."""
     ONE_LINE = 3
-    """The middle of names that are to be in one line is left out."""
+    """Cut the middle of names that must stay in one line."""
     LONG = 4
-    """Long names have several lines."""
+    """Wrap long names."""
     TIGHT = 5
-    """There is one cell between columns, not two."""
+    """Put one cell between columns instead of two."""
     SPACES = 6
-    """All cells may have several lines."""
+    """Wrap all cells at spaces."""
     PARTS = 7
-    """All names have several lines."""
+    """Wrap all names at the boundaries of their parts."""
     NAMES = 8
-    """Parts of names have several lines."""
+    """Wrap names inside of their parts."""
     ANY = 9
-    """Numbers have several lines."""
+    """Wrap numbers."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """What stands in a column.
+    """The content of a column.
 
     Parameters
     ----------
     heading
-        above it.
+        text of the heading.
     cells
-        below, with that at the end of the table; lines of a cell have line ends between them.
+        texts of the cells, with the footer; line ends separate the lines of a cell.
     is_number
-        whether it is aligned at the right.
+        whether the column is aligned at the right.
     is_one_line
-        whether the middle of a name is left out rather than the name being in several lines.
+        whether to cut the middle of long names instead of wrapping them.
     """
 
     heading: str
@@ -62,7 +62,7 @@ class Column:
     is_one_line: bool
 
     def least_width(self, step: _Narrowing) -> int:
-        """The cells that it takes at least."""
+        """Return the smallest width at a step, in cells."""
         if step == _Narrowing.ANY:
             return _LEAST
         lines = [line for cell in self.cells for line in cell.split("\n")]
@@ -78,7 +78,7 @@ class Column:
         return not self.is_number and any(" " in cell for cell in self.cells)
 
     def _measure(self, step: _Narrowing) -> Callable[[str], int]:
-        """What a line of a cell takes at least."""
+        """Return a function that measures the smallest width of a line at a step."""
         if self.is_one_line:
             return cell_width if step < _Narrowing.ONE_LINE else _at_most(_NAME, cell_width)
         if self.is_number:
@@ -92,18 +92,18 @@ class Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a table is drawn.
+    """The layout of a table.
 
     Parameters
     ----------
     shown
-        indices of the columns that are shown.
+        indices of the columns to show.
     widths
-        of these, in cells.
+        widths of these columns, in cells.
     gap
         cells between two columns.
     is_whole
-        whether all columns are shown, and short names and numbers have one line.
+        whether all columns are shown, and short names and numbers are not wrapped.
     """
 
     shown: Sequence[int]
@@ -113,24 +113,23 @@ class Layout:
 
 
 def lay_out(columns: Sequence[Column], optional: Sequence[int], width: int) -> Layout:
-    """As much of a table as fits in the lines of a terminal; no word is broken if that can be.
+    """Lay out a table in the width of a terminal, and avoid breaking words.
 
     Parameters
     ----------
     columns
-        of the table.
+        columns of the table.
     optional
-        indices of those that are left out rather than that cells of numbers and words have several
-        lines, the first first.
+        indices of columns to omit before numbers and words are wrapped, in this order.
     width
-        of a line, in cells.
+        width of a line, in cells.
     """
     for count in range(len(optional) + 1):
         shown = [i for i in range(len(columns)) if i not in optional[:count]]
         last = _Narrowing.ONE_LINE if count < len(optional) else _Narrowing.ANY
-        found = _fitting([columns[i] for i in shown], width, last)
-        if found is not None:
-            widths, step = found
+        fitting = _fitting([columns[i] for i in shown], width, last)
+        if fitting is not None:
+            widths, step = fitting
             return Layout(shown, widths, _gap(step), not count and step <= _Narrowing.TIGHT)
     return Layout(shown, [_LEAST] * len(shown), _gap(_Narrowing.ANY), False)
 
@@ -138,16 +137,16 @@ def lay_out(columns: Sequence[Column], optional: Sequence[int], width: int) -> L
 def _fitting(
     columns: Sequence[Column], width: int, last: _Narrowing
 ) -> tuple[list[int], _Narrowing] | None:
-    """The widths after as few steps as it takes; None if it takes more than these."""
-    before = [column.least_width(_Narrowing.NOTHING) for column in columns]
+    """Return the widths after the fewest steps up to `last`, or None if they are not enough."""
+    previous = [column.least_width(_Narrowing.NOTHING) for column in columns]
     for step in map(_Narrowing, range(last + 1)):
         least = [column.least_width(step) for column in columns]
-        least = [min(pair) for pair in zip(before, least, strict=True)]
-        # Between columns, and a cell at each end.
-        room = width - _gap(step) * (len(columns) - 1) - 2
-        if sum(least) <= room:
-            return _shrunk(before, least, room), step
-        before = least
+        least = [min(pair) for pair in zip(previous, least, strict=True)]
+        # Subtract the gaps between columns, and a cell at each end.
+        available = width - _gap(step) * (len(columns) - 1) - 2
+        if sum(least) <= available:
+            return _shrunk(previous, least, available), step
+        previous = least
     return None
 
 
@@ -155,13 +154,13 @@ def _gap(step: _Narrowing) -> int:
     return 2 if step < _Narrowing.TIGHT else 1
 
 
-def _shrunk(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
-    """The widths, the widest of which lose what there is no room for."""
-    found = list(widths)
-    while sum(found) > room:
-        can_lose = [i for i in range(len(found)) if found[i] > least[i]]
-        found[max(can_lose, key=found.__getitem__)] -= 1
-    return found
+def _shrunk(widths: Sequence[int], least: Sequence[int], available: int) -> list[int]:
+    """Reduce the widest columns, cell by cell, until the widths fit."""
+    reduced = list(widths)
+    while sum(reduced) > available:
+        reducible = [i for i in range(len(reduced)) if reduced[i] > least[i]]
+        reduced[max(reducible, key=reduced.__getitem__)] -= 1
+    return reduced
 
 
 def _heading_measure(step: _Narrowing) -> Callable[[str], int]:

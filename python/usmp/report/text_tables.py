@@ -1,4 +1,4 @@
-"""Tables of text: on a terminal, and in Markdown."""
+"""Print tables and texts on a terminal, and format them as Markdown."""
 
 from __future__ import annotations
 
@@ -18,29 +18,28 @@ from usmp.support.wrapped_text import ELISION, cell_width, elided, wrapped
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table.
+    """A table of text. Columns are given by their indices.
 
     Parameters
     ----------
     title
-        above it; empty for none.
+        title above the table; empty for none.
     headings
-        of its columns.
+        headings of the columns.
     rows
-        the cells; text of models and of users stands in them as it is.
+        cells of each row, with unescaped text of models and users.
     names
-        columns with such text; the others have numbers and words of this package.
+        columns with text of models and users; the others have numbers and words of this package.
     numbers
         columns that are aligned at the right.
     footer
-        the last row, set apart from the others.
+        last row, separated from the others.
     one_line
-        columns of names of which the middle is left out rather than that they have several lines.
+        columns of names whose middle is cut instead of wrapping them.
     several_lines
-        columns whose cells may have several lines, with line ends between them; then names in them
-        are made plain before.
+        columns whose cells may contain line ends; the caller escapes names in them.
     optional
-        columns that are left out where the terminal is narrow, the first first.
+        columns to omit on a narrow terminal, in this order.
     """
 
     title: str
@@ -55,7 +54,7 @@ class TextTable:
 
 
 def print_table(table: TextTable, console: Console) -> None:
-    """Print a table as wide as the terminal at most; of one without rows, that it has none."""
+    """Print a table in the width of the terminal, or a note if it has no rows."""
     has_rows = bool(table.rows or table.footer)
     if table.title:
         title = f"{shown(table.title)}{'' if has_rows else ': none'}"
@@ -71,12 +70,12 @@ def print_table(table: TextTable, console: Console) -> None:
     if table.footer:
         lines += [*map(Text, _lines(table, layout, _plain(table, table.footer))), Text()]
     for line in lines:
-        # As it is: it fits.
+        # Do not wrap the line, which fits.
         console.print(_for_encoding(line, console.encoding), soft_wrap=True)
 
 
 def _lines(table: TextTable, layout: Layout, cells: Sequence[str]) -> list[str]:
-    """The lines of a row, which begin in the first of them."""
+    """Return the lines of a row, with cells aligned at the top."""
     columns = []
     for i, width in zip(layout.shown, layout.widths, strict=True):
         lines = [elided(cells[i], width)] if i in table.one_line else wrapped(cells[i], width)
@@ -89,7 +88,7 @@ def _lines(table: TextTable, layout: Layout, cells: Sequence[str]) -> list[str]:
 
 
 def _headings(table: TextTable, layout: Layout) -> list[str]:
-    """The lines of the headings, which end in the last of them."""
+    """Return the lines of the headings, aligned at the bottom."""
     headings = [shown(heading) for heading in table.headings]
     height = max(
         len(wrapped(headings[i], width))
@@ -106,7 +105,7 @@ def _aligned(line: str, width: int, is_number: bool) -> str:
 
 
 def _for_encoding(line: Text, encoding: str) -> Text:
-    """The line, with characters of ASCII for those of ours that the encoding lacks."""
+    """Replace our own special characters by ASCII if the encoding lacks them."""
     try:
         "─…".encode(encoding)
     except (UnicodeEncodeError, LookupError):
@@ -115,19 +114,19 @@ def _for_encoding(line: Text, encoding: str) -> Text:
 
 
 def is_whole(table: TextTable, console: Console) -> bool:
-    """Whether a table has all its columns, and lines of its short names and numbers, as printed."""
+    """Return whether a console shows all columns, and does not wrap short names and numbers."""
     return _layout(table, console.width).is_whole
 
 
 def print_text(text: str, console: Console, style: str = "") -> None:
-    """Print text, in lines as wide as the terminal at most, in which no word is broken."""
+    """Print text, wrapped between words at the width of the terminal."""
     lines = "\n".join(wrapped(text, text_width(console)))
     console.print(Text(lines, style=style), soft_wrap=True)
 
 
 def text_width(console: Console) -> int:
-    """The cells of a line of text. What is no terminal, and has no given width, such as that of
-    COLUMNS, has any: a sentence or a command is a line there, for `grep`."""
+    """Return the width of a line of text in cells. It is unlimited if the output is no terminal and
+    has no given width such as COLUMNS, so that `grep` finds whole sentences and commands."""
     is_known = console.is_terminal or console._width is not None
     return console.width if is_known else sys.maxsize
 
@@ -156,7 +155,7 @@ def _plain(table: TextTable, row: Sequence[str]) -> list[str]:
 
 
 def markdown_table(table: TextTable) -> str:
-    """The rows as GitHub's Markdown has tables, without the title."""
+    """Return the table as GitHub's Markdown, without the title."""
     rule = ["---:" if column in table.numbers else "---" for column in range(len(table.headings))]
     lines = [_line(table.headings), _line(rule)]
     lines += [
@@ -173,19 +172,18 @@ def _markdown_cell(table: TextTable, column: int, cell: str) -> str:
 
 
 def details(summary: str, content: str) -> str:
-    """Markdown that is folded until its summary is clicked; blank lines let it be Markdown."""
+    """Return a collapsed section. Blank lines around the content keep it Markdown."""
     return f"<details>\n<summary>{summary}</summary>\n\n{content}\n</details>\n"
 
 
 def markdown_name(text: object) -> str:
-    """Text of a model or a user in Markdown: as code, and nothing in it is Markdown, HTML, a link
-    or the mention of a person."""
+    """Return text of a model or a user as code, escaped for Markdown and HTML."""
     escaped = (c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in shown(text))
     return f"<code>{''.join(escaped)}</code>"
 
 
 def markdown_text(text: object) -> str:
-    """A sentence with such text in it, in Markdown; nothing in it is Markdown either."""
+    """Return a sentence with text of a model or a user, escaped for Markdown."""
     # A comment between "@" and a name keeps GitHub from notifying someone.
     escaped = re.sub(r"[^\w\s.:,;()]|_|[.:](?=\S)", lambda c: f"&#{ord(c[0])};", shown(text, 1000))
     return re.sub(r"&#(35|64);", r"&#\1;<!-- -->", escaped)

@@ -1,4 +1,4 @@
-"""Sentences about a search that did not end by itself, so that more time may help."""
+"""Sentences about a search that was cut short, so that more time may help."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _ENDS = {
     "time": "The search was ended by its time budget: another run may end with another plan.",
     "interrupt": "The search was interrupted: another run may end with another plan.",
 }
-"""Ends of a search that differ from run to run."""
+"""Sentences for the reasons that end a search at a different point in each run."""
 
 
 def unfinished_search(memory: Mapping[str, Any]) -> Iterator[str]:
-    """Yield that the search would end elsewhere in another run, and what it did not compare.
+    """Yield sentences about a search that was cut short, and about stages that it skipped.
 
     Parameters
     ----------
     memory
-        `memory` of the metadata of a module.
+        value of "memory" in the metadata of a module.
     """
     if memory.get("search_ended_by") in _ENDS:
         yield _ENDS[memory["search_ended_by"]]

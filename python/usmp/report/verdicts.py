@@ -1,4 +1,4 @@
-"""Whether a model fits: tables, Markdown and the document "usmp.check"."""
+"""Verdicts on whether a model fits, as tables, as Markdown and as the document "usmp.check"."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from usmp.report.text_tables import (
 from usmp.support.plain_text import shown
 
 SCHEMA, VERSION = "usmp.check", 1
-"""What the document begins with; the version changes if a field changes its meaning or goes."""
+"""Head of the document. The version changes if a field is removed or changes its meaning."""
 
 _MOST_NAMES = 4
-"""Of targets before a note; the document has the notes of each."""
+"""Most names of targets before a note; the document has the notes of each target."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """Bytes of one sort of memory.
+    """The bytes of RAM or of flash that a model needs.
 
     Parameters
     ----------
     parts
-        what is needed, by what it is for.
+        bytes needed, by use.
     available
-        what is there; None if that was not asked.
+        bytes available; None if there is no limit.
     is_whole
-        whether all is counted; else more is needed.
+        whether all uses are counted; else more bytes are needed.
     """
 
     parts: Mapping[str, int]
@@ -45,33 +45,33 @@ class Need:
 
     @property
     def needed(self) -> int:
-        """In all: the smallest memory that fits."""
+        """The total of all parts."""
         return sum(self.parts.values())
 
     @property
     def missing(self) -> int:
-        """Bytes that are not there."""
+        """The bytes by which the need exceeds the available memory."""
         return 0 if self.available is None else max(self.needed - self.available, 0)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a model fits one board, one part, or limits that are given.
+    """Whether a model fits a board, a part, or the limits of the user.
 
     Parameters
     ----------
     name
-        of the board.
+        name of the board, the part or the limits.
     core
-        that it was planned and compiled for; empty for none in particular.
+        core for which the model was planned and compiled; empty for none.
     ram, flash
-        what is needed and there.
+        needed and available bytes.
     why_not
-        why it does not fit, if the sizes alone do not say so.
+        reason why the model does not fit, if not the sizes.
     notes
-        what is counted and what is not.
+        sentences about the uses of memory that are counted, and those that are not.
     source
-        where the figures of the board are from.
+        source of the board's figures.
     """
 
     name: str
@@ -88,28 +88,28 @@ class Verdict:
 
 
 def print_verdicts(title: str, verdicts: Sequence[Verdict], console: Console) -> None:
-    """Print a table with a row for each, and what is to be said of them."""
+    """Print a table with a row for each verdict, and the notes."""
     print_table(_table(title, verdicts), console)
     for sentence in _sentences(verdicts):
         print_text(sentence, console)
 
 
 def markdown_verdicts(title: str, verdicts: Sequence[Verdict]) -> str:
-    """The same in Markdown."""
+    """Return the table and the notes as Markdown."""
     sentences = [f"- {markdown_text(sentence)}" for sentence in _sentences(verdicts)]
     parts = [f"**{markdown_text(title)}**\n", markdown_table(_table(title, verdicts))]
     return "\n".join([*parts, *sentences]) + "\n"
 
 
 def verdicts_json(file: str, is_within: bool, verdicts: Sequence[Verdict]) -> str:
-    """The document as text.
+    """Return the document as text.
 
     Parameters
     ----------
     file
-        the model.
+        name of the model file.
     is_within
-        whether all, or any of those that were not named, fit: what the exit status says.
+        whether the model fits overall, as in the exit status.
     """
     document = {
         "schema": SCHEMA,
@@ -159,18 +159,18 @@ def _table(title: str, verdicts: Sequence[Verdict]) -> TextTable:
     missing = [_missing(verdict) for verdict in verdicts]
     if any(missing):
         headings.append("missing")
-        rows = [[*row, what] for row, what in zip(rows, missing, strict=True)]
+        rows = [[*row, bytes_missing] for row, bytes_missing in zip(rows, missing, strict=True)]
     return TextTable(title, headings, rows, numbers=frozenset({3, 4}))
 
 
 def _cell(need: Need) -> str:
-    """Such as "1250 of 64K"; with a plus if not all is counted."""
+    """Return a text such as "1250 of 64K", with a plus if not all uses are counted."""
     needed = f"{need.needed}{'' if need.is_whole else '+'}"
     return needed if need.available is None else f"{needed} of {size_text(need.available)}"
 
 
 def size_text(size_bytes: int) -> str:
-    """A number of bytes as options take it, such as 256K, if it is a round one."""
+    """Return a number of bytes, as 256K if it is a multiple of 1024."""
     for unit, factor in (("M", 1 << 20), ("K", 1 << 10)):
         if size_bytes and size_bytes % factor == 0:
             return f"{size_bytes // factor}{unit}"
@@ -179,11 +179,11 @@ def size_text(size_bytes: int) -> str:
 
 def _missing(verdict: Verdict) -> str:
     needs = (("RAM", verdict.ram), ("flash", verdict.flash))
-    return ", ".join(f"{what} {need.missing}" for what, need in needs if need.missing)
+    return ", ".join(f"{memory} {need.missing}" for memory, need in needs if need.missing)
 
 
 def _sentences(verdicts: Sequence[Verdict]) -> list[str]:
-    """Each note once, with the names that it is about if these are not all."""
+    """Return each distinct note, preceded by the names of its targets unless it is about all."""
     about: dict[str, list[str]] = {}
     for verdict in verdicts:
         for note in (*([verdict.why_not] if verdict.why_not else []), *verdict.notes):

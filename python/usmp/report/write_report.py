@@ -1,4 +1,4 @@
-"""Reports of a compiled module, each in the format that the name of its file ends with."""
+"""Write reports of a compiled module, in the format that the ending of the file name selects."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ WRITERS: dict[str, Writer] = {
     ".csv": lambda metadata: plan_csv(metadata).encode(),
     **FORMATS,
 }
-"""By the endings that `usmp.names.REPORTS` lists."""
+"""Writers by the endings in `usmp.names.REPORTS`."""
 
 
 def report_bytes(metadata: Mapping[str, Any], ending: str) -> bytes:
-    """What the file has.
+    """Return the content of a report.
 
     Parameters
     ----------
     metadata
-        of one module of an archive.
+        metadata of one module of an archive.
     ending
         one of `usmp.names.REPORTS`.
 

@@ -1,4 +1,4 @@
-"""A plan as a file for viewers and tools that others have."""
+"""Export a plan to the file formats of other viewers and tools."""
 
 from usmp.report.exchange.formats import FORMATS, Writer, writer_of
 

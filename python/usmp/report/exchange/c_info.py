@@ -1,9 +1,9 @@
-"""A plan as the report `network_c_info.json` of ST Edge AI Core, for tools that read it.
+"""Export a plan as the report `network_c_info.json` of ST Edge AI Core.
 
-What ST says of the format (https://stedgeai-dc.st.com/assets/embedded-docs/api_output_c_info.html)
-and what the tools of its model zoo read of it is written: the sizes of memories, pools, buffers and
-operators. What a plan knows beyond that is under `usmp`. Not written is what is known to ST's
-compiler only, such as the memory of its library and the code of its kernels.
+The file has the fields that ST documents
+(https://stedgeai-dc.st.com/assets/embedded-docs/api_output_c_info.html) and that the tools of its
+model zoo read: sizes of memories, pools, buffers and operators. Further facts of a plan are under
+`usmp`. Facts that only ST's compiler knows, such as the memory of its library, are omitted.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from usmp.report.map_data import Buffer, MemoryMap, Operator, Pool
 from usmp.report.read_map_data import map_of_metadata
 
 SCHEMA_VERSION = "2.0"
-"""Of the format; the only one that the model zoo accepts."""
+"""Version of the format, the only one that the model zoo accepts."""
 _UNKNOWN = "unknown"
 
 
 def c_info(metadata: Mapping[str, Any]) -> bytes:
-    """The plan in the metadata of one module, as JSON.
+    """Return the plan in the metadata of one module, as JSON.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def c_info(metadata: Mapping[str, Any]) -> bytes:
         },
         "memory_footprint": _footprint(plan),
         "memory_pools": [_pool(number, pool) for number, pool in enumerate(plan.pools)],
-        "buffers": [_buffer(n, pool, each) for n, (pool, each) in enumerate(buffers)],
+        "buffers": [_buffer(n, pool, buffer) for n, (pool, buffer) in enumerate(buffers)],
         "graphs": [
             {
                 "name": plan.module,
@@ -59,9 +59,7 @@ def c_info(metadata: Mapping[str, Any]) -> bytes:
 
 
 def _footprint(plan: MemoryMap) -> dict[str, Any]:
-    """Bytes of constants and of workspace, and of the inputs and of the outputs; no series, for the
-    plan is made for none of ST's.
-    """
+    """Return the bytes of constants, workspace, inputs and outputs, for an unknown MCU series."""
     return {
         "series": _UNKNOWN,
         "weights": sum(pool.peak_bytes for pool in plan.pools if pool.is_constant),
@@ -101,7 +99,7 @@ def _buffer(number: int, pool: Pool, buffer: Buffer) -> dict[str, Any]:
 def _tensors(
     plan: MemoryMap, kind: str, numbers: Mapping[tuple[str, str], int]
 ) -> list[dict[str, int]]:
-    """Those that are in a pool; others are the application's."""
+    """Return the inputs or outputs in pools; the application owns the others."""
     return [
         {"buffer_id": numbers[pool.name, buffer.name]}
         for pool in plan.pools
@@ -111,7 +109,7 @@ def _tensors(
 
 
 def _node(plan: MemoryMap, operator: Operator) -> dict[str, Any]:
-    """`macc` is 0 where it is not known: readers add them up."""
+    """Return the node of an operator. An unknown `macc` is 0, because readers add them up."""
     return {
         "id": operator.number,
         "name": operator.function_names,
@@ -122,12 +120,12 @@ def _node(plan: MemoryMap, operator: Operator) -> dict[str, Any]:
             "live_bytes": dict(operator.live_bytes),
             "model_operators": [
                 {
-                    "index": each.index,
-                    "type": each.type_name,
-                    "graph": each.graph,
-                    "outputs": list(each.outputs),
+                    "index": origin.index,
+                    "type": origin.type_name,
+                    "graph": origin.graph,
+                    "outputs": list(origin.outputs),
                 }
-                for each in plan.origin(operator)
+                for origin in plan.origin(operator)
             ],
         },
     }

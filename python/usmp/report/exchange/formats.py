@@ -1,4 +1,4 @@
-"""Which file each format is, by how its name ends."""
+"""The exchange formats, by the endings of file names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from usmp.report.exchange.node_data import VALUES, node_data
 from usmp.report.exchange.trace_events import trace_events
 
 Writer: TypeAlias = Callable[[Mapping[str, Any]], bytes]
-"""Makes the file of the metadata of one module, and raises a `ValueError` if that is damaged."""
+"""Converts the metadata of one module; raises `ValueError` if they are damaged."""
 
 FORMATS: dict[str, Writer] = {
     ".perfetto.json": trace_events,
@@ -20,9 +20,9 @@ FORMATS: dict[str, Writer] = {
     "_c_info.json": c_info,
     **{f".{name}.node_data.json": partial(node_data, value=name) for name in VALUES},
 }
-"""The writers, by what the names of files end with."""
+"""Writers by the endings of file names."""
 
 
 def writer_of(path: str) -> Writer | None:
-    """The writer for a file of this name; None if it is another format."""
+    """Return the writer for a file name, or None if its ending is unknown."""
     return next((write for end, write in FORMATS.items() if path.lower().endswith(end)), None)

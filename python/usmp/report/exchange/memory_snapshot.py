@@ -1,9 +1,8 @@
-"""A plan as a memory snapshot of PyTorch, which its viewer (pytorch.org/memory_viz) opens.
+"""Export a plan as a memory snapshot of PyTorch, for its viewer (pytorch.org/memory_viz).
 
-The format is that of `torch.cuda.memory._snapshot`, a pickle of dictionaries, lists, texts and
-numbers. A pool is a segment; a buffer is allocated where it becomes live, and freed where its
-content is needed no more. Frames name the buffer, the operator that runs then, and the operators of
-the model that this one computes.
+The format is that of `torch.cuda.memory._snapshot`: a pickle of dicts, lists, strings and numbers.
+A pool is a segment. A buffer is allocated at the start of each live range, and freed at its end.
+Frames name the buffer, the operator that runs then, and its operators in the model file.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from usmp.report.read_map_data import map_of_metadata
 from usmp.support.plain_text import printable
 
 _PROTOCOL = 4
-"""Of pickle; what torch's viewer reads."""
+"""Version of the pickle protocol that PyTorch's viewer reads."""
 _ALIGNMENT = 1 << 20
-"""Addresses of segments are multiples of it; none is 0, which the viewer takes for no address."""
+"""Alignment of segments in bytes. The first address is not 0, which means no address."""
 _DEVICE, _STREAM = 0, 0
 _NO_CATEGORY = "unknown"
-"""Must be there: the viewer fails on categories without it."""
+"""A required category, because the viewer fails without it."""
 
 
 @dataclass(frozen=True)
 class _Allocation:
-    """A buffer in one of its live ranges, at an address; `stop` is None if it stays live."""
+    """A buffer in one of its live ranges. `stop` is None if it stays live."""
 
     buffer: Buffer
     address: int
@@ -39,10 +38,10 @@ class _Allocation:
 
 
 def memory_snapshot(metadata: Mapping[str, Any]) -> bytes:
-    """The plan in the metadata of one module, as a pickle.
+    """Return the plan in the metadata of one module, as a pickle.
 
-    Where a buffer takes bytes of another one that is still live, as an output does of the input
-    that it overwrites, the other one is freed there: in a snapshot nothing shares bytes.
+    Snapshots cannot show shared bytes. If an output overwrites a dying input, the input is freed
+    when the output is allocated.
 
     Raises
     ------
@@ -59,8 +58,8 @@ def memory_snapshot(metadata: Mapping[str, Any]) -> bytes:
         frames = _pool_frames(pool)
         event = _event("segment_alloc", address, pool.peak_bytes, 0, frames, _NO_CATEGORY)
         events.append((-1, 0, event))
-        for each in allocations:
-            events += _events(each)
+        for allocation in allocations:
+            events += _events(allocation)
         address += -(-pool.peak_bytes // _ALIGNMENT) * _ALIGNMENT
     events.sort(key=lambda event: event[:2])
     snapshot = {
@@ -69,7 +68,7 @@ def memory_snapshot(metadata: Mapping[str, Any]) -> bytes:
         "allocator_settings": {},
         "external_annotations": [],
     }
-    return pickle.dumps(_with_equal_texts_as_one(snapshot, {}), protocol=_PROTOCOL)
+    return pickle.dumps(_with_shared_strings(snapshot, {}), protocol=_PROTOCOL)
 
 
 def _allocations(plan: MemoryMap, pool: Pool, address: int) -> Iterator[_Allocation]:
@@ -83,8 +82,8 @@ def _allocations(plan: MemoryMap, pool: Pool, address: int) -> Iterator[_Allocat
     starts = [live[0] for live, _ in spans]
     for (start, stop), buffer in spans:
         later = spans[bisect_right(starts, start) : bisect_left(starts, stop)]
-        taken = (live[0] for live, other in later if _share_bytes(buffer, other))
-        end = next(taken, stop)
+        overwritten = (live[0] for live, other in later if _share_bytes(buffer, other))
+        end = next(overwritten, stop)
         yield _Allocation(
             buffer,
             address + buffer.offset_bytes,
@@ -99,7 +98,7 @@ def _share_bytes(one: Buffer, other: Buffer) -> bool:
 
 
 def _events(allocation: _Allocation) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """With their times, and frees before allocations."""
+    """Yield the events of an allocation with sort keys: the position, and frees first."""
     buffer = allocation.buffer
 
     def event(action: str, position: int) -> dict[str, Any]:
@@ -109,7 +108,7 @@ def _events(allocation: _Allocation) -> Iterator[tuple[int, int, dict[str, Any]]
 
     yield allocation.start, 1, event("alloc", allocation.start)
     if allocation.stop is not None:
-        # The viewer makes one event of the two if nothing stands between them.
+        # The viewer merges the two events only if they are adjacent.
         yield allocation.stop, 0, event("free_requested", allocation.stop)
         yield allocation.stop, 0, event("free_completed", allocation.stop)
 
@@ -134,7 +133,7 @@ def _event(
 
 
 def _segment(pool: Pool, address: int, allocations: Sequence[_Allocation]) -> dict[str, Any]:
-    """What is live at the end, and what is free between; the sizes of the blocks add up."""
+    """Return the segment of a pool: the blocks that are live at the end, and unused blocks."""
     live = sorted((a for a in allocations if a.stop is None), key=lambda a: a.address)
     blocks, place = [], address
     for allocation in live:
@@ -181,20 +180,20 @@ def _pool_frames(pool: Pool) -> list[dict[str, Any]]:
 
 
 def _frames(plan: MemoryMap, buffer: Buffer, position: int) -> list[dict[str, Any]]:
-    """The buffer with its offset, then what runs at a position."""
+    """Return frames for the buffer with its offset, and for the operators at a position."""
     frames = [_frame(f"{buffer.kind} {buffer.name}", buffer.function, buffer.offset_bytes)]
     operator = plan.operator_at(position)
     if operator is not None:
         frames.append(_frame(operator.function_names, f"entry {operator.entry}", operator.number))
         frames += [
-            _frame(f"{each.type_name} {' '.join(each.outputs)}", _source(each), each.index)
-            for each in plan.origin(operator)
+            _frame(f"{origin.type_name} {' '.join(origin.outputs)}", _source(origin), origin.index)
+            for origin in plan.origin(operator)
         ]
     return frames
 
 
 def _source(operator: ModelOperator) -> str:
-    """Where the operator is, as the file of a frame."""
+    """Return the subgraph of an operator, as the file name of a frame."""
     return f"subgraph {operator.graph} of the model" if operator.graph else "model"
 
 
@@ -202,13 +201,13 @@ def _frame(name: str, file: str, line: int) -> dict[str, Any]:
     return {"name": printable(name), "filename": printable(file), "line": line}
 
 
-def _with_equal_texts_as_one(value: Any, texts: dict[str, str]) -> Any:
-    """A copy in which equal texts are one object: pickle writes those that are shared shorter, and
-    the same plan shall give the same bytes."""
+def _with_shared_strings(value: Any, texts: dict[str, str]) -> Any:
+    """Copy a value with equal strings as one object.
+
+    Pickle writes shared objects once, and equal plans must have equal bytes.
+    """
     if isinstance(value, dict):
-        return {
-            texts.setdefault(k, k): _with_equal_texts_as_one(v, texts) for k, v in value.items()
-        }
+        return {texts.setdefault(k, k): _with_shared_strings(v, texts) for k, v in value.items()}
     if isinstance(value, list):
-        return [_with_equal_texts_as_one(each, texts) for each in value]
+        return [_with_shared_strings(item, texts) for item in value]
     return texts.setdefault(value, value) if isinstance(value, str) else value

@@ -1,8 +1,8 @@
-"""Numbers of a plan for the nodes of a model in Model Explorer, as its node data.
+"""Export numbers of a plan as node data of Model Explorer.
 
-A file has one number for each node: https://github.com/google-ai-edge/model-explorer/wiki has the
-format. Nodes are found by the name of their first output tensor, and, in ONNX models, whose graph
-has these nowhere, by the name of the node, or `<node_3>` for the fourth without one.
+A file has one number for each node (format: https://github.com/google-ai-edge/model-explorer/wiki).
+Nodes of TFLite models are found by their first output tensor. Nodes of ONNX models are found by
+their name, or by `<node_3>` for an unnamed fourth node.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _GRADIENT = [
     {"stop": 0, "bgColor": "#ffffcc", "textColor": "#000000"},
     {"stop": 1, "bgColor": "#800026", "textColor": "#ffffff"},
 ]
-"""From the least number to the largest."""
+"""Colors from the smallest number to the largest."""
 
 
 def _live(plan: MemoryMap, operator: Operator) -> int | None:
-    """Bytes of workspace pools that are live while it runs."""
+    """Return the bytes in workspace pools that are live while an operator runs, if known."""
     sizes = [
         operator.live_bytes[pool.name]
         for pool in plan.pools
@@ -41,7 +41,7 @@ def _output_offset(plan: MemoryMap, operator: Operator) -> int | None:
 
 
 def _written(plan: MemoryMap, operator: Operator) -> Iterator[tuple[int, int]]:
-    """Size and offset of the buffers that it uses first, and that outlive it or are outputs."""
+    """Yield size and offset of the buffers that an operator defines: outputs, or read later."""
     if operator.positions is None:
         return
     start, stop = operator.positions
@@ -61,18 +61,18 @@ VALUES: dict[str, tuple[str, Callable[[MemoryMap, Operator], int | None]]] = {
     "macs": ("multiply-accumulates", lambda plan, operator: operator.macs),
     "instructions": ("instructions, estimated", lambda plan, operator: operator.instructions),
 }
-"""What a file can say: its title, and the number of an operator, None if it is not known."""
+"""Kinds of files: the title, and a function that returns the number of an operator if known."""
 
 
 def node_data(metadata: Mapping[str, Any], value: str) -> bytes:
-    """One of `VALUES` for each node of the model, as JSON.
+    """Return one of `VALUES` for each node of the model, as JSON.
 
-    Operators of the model that run as one have the same number, which is that of all of them.
+    Fused operators of the model share a number, which is that of the whole fused operator.
 
     Raises
     ------
     ValueError
-        the metadata is damaged, or does not say which operators of the model were planned.
+        the metadata is damaged, or lacks the operators of the model.
     """
     plan = map_of_metadata(metadata)
     title, number_of = VALUES[value]
@@ -94,7 +94,7 @@ def node_data(metadata: Mapping[str, Any], value: str) -> bytes:
 
 
 def _keys(node: ModelOperator) -> list[str]:
-    """What finds the node; a TFLite file names tensors only, an ONNX file some nodes or all."""
+    """Return the keys of a node: its name in an ONNX model, else its output and its index."""
     if node.name:
         return [node.name]
     return [*node.outputs[:1], f"<node_{node.index}>"]

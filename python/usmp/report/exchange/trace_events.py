@@ -1,10 +1,9 @@
-"""A plan as trace events, which Perfetto (ui.perfetto.dev) and other viewers of traces open.
+"""Export a plan as trace events, for Perfetto (ui.perfetto.dev) and other trace viewers.
 
-The format is that of Chrome's traces, which Perfetto reads:
-https://perfetto.dev/docs/getting-started/other-formats. Times are program positions, each shown as
-one microsecond. Pools are processes: a counter of the bytes that are live, and slices that are
-buffers, in as few rows as they need without being live together in one. The entries are threads of
-a process of their own, with a slice for each operator.
+The format is that of Chrome's traces: https://perfetto.dev/docs/getting-started/other-formats. A
+program position is shown as one microsecond. A pool is a process with a counter of the live bytes,
+and with the fewest threads such that buffers of a thread are not live together. Entries are threads
+of a further process, with a slice for each operator.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from usmp.support.plain_text import printable
 Event = dict[str, Any]
 
 _PROGRAM = 1
-"""The process of the operators; pools follow. 0 would be taken for the idle process."""
+"""Process of the operators, before those of the pools. 0 would be the idle process."""
 
 
 def trace_events(metadata: Mapping[str, Any]) -> bytes:
-    """The plan in the metadata of one module, as JSON.
+    """Return the plan in the metadata of one module, as JSON.
 
     Raises
     ------
@@ -48,7 +47,7 @@ def trace_events(metadata: Mapping[str, Any]) -> bytes:
 def _program(plan: MemoryMap) -> Iterator[Event]:
     if not any(operator.positions for operator in plan.operators):
         return
-    yield from _named(_PROGRAM, f"operators of {plan.module}")
+    yield from _process_name(_PROGRAM, f"operators of {plan.module}")
     threads: dict[str, int] = {}
     for operator in plan.operators:
         if operator.positions is None:
@@ -73,29 +72,29 @@ def _operator_arguments(plan: MemoryMap, operator: Operator) -> Event:
     return {
         "positions": _range(operator.positions),
         **{f"live bytes of {printable(pool)}": size for pool, size in operator.live_bytes.items()},
-        **{what: value for what, value in known.items() if value is not None},
+        **{label: value for label, value in known.items() if value is not None},
         **({} if measured is None else {f"{measured.unit} measured": measured.cost}),
         "buffers": [printable(buffer) for buffer in operator.buffers],
         "model operators": [
-            printable(" ".join([name(each.as_named), *each.outputs]))
-            for each in plan.origin(operator)
+            printable(" ".join([name(origin.as_named), *origin.outputs]))
+            for origin in plan.origin(operator)
         ],
     }
 
 
 def _pool(process: int, pool: Pool) -> Iterator[Event]:
-    # Loads NumPy, which takes longer than a table of the plan.
+    # Import late, because loading NumPy takes longer than printing a table of the plan.
     from usmp_solver.live_bytes import live_bytes_by_position
 
     kind = "constant" if pool.is_constant else "workspace"
-    yield from _named(process, f"{pool.name} ({kind}, peak {pool.peak_bytes} bytes)")
-    before = 0
+    yield from _process_name(process, f"{pool.name} ({kind}, peak {pool.peak_bytes} bytes)")
+    previous = 0
     for position, live in live_bytes_by_position(
         (b.size_bytes, b.live_ranges) for b in pool.buffers
     ).items():
-        if live == before:
+        if live == previous:
             continue
-        before = live
+        previous = live
         yield {
             "ph": "C",
             "pid": process,
@@ -103,10 +102,10 @@ def _pool(process: int, pool: Pool) -> Iterator[Event]:
             "ts": position,
             "args": {"bytes": live},
         }
-    named: set[int] = set()
+    named_rows: set[int] = set()
     for row, buffer, live_range in _rows(pool):
-        if row not in named:
-            named.add(row)
+        if row not in named_rows:
+            named_rows.add(row)
             yield _metadata(process, "thread_name", f"buffers {row}", row)
         arguments = {
             "bytes": buffer.size_bytes,
@@ -122,24 +121,24 @@ def _pool(process: int, pool: Pool) -> Iterator[Event]:
 
 
 def _rows(pool: Pool) -> Iterator[tuple[int, Buffer, Range]]:
-    """Each live range of a buffer, with the number of a row in which nothing else is live then."""
+    """Assign each live range to the lowest row in which no other buffer is live at that time."""
     ranges = [(live, buffer) for buffer in pool.buffers for live in buffer.live_ranges]
-    ranges.sort(key=lambda each: (each[0][0], each[1].offset_bytes, each[1].name))
-    free: list[int] = []
-    busy: list[tuple[int, int]] = []
+    ranges.sort(key=lambda item: (item[0][0], item[1].offset_bytes, item[1].name))
+    unused_rows: list[int] = []
+    used_rows: list[tuple[int, int]] = []
     count = 0
     for live, buffer in ranges:
-        while busy and busy[0][0] <= live[0]:
-            heappush(free, heappop(busy)[1])
-        if not free:
+        while used_rows and used_rows[0][0] <= live[0]:
+            heappush(unused_rows, heappop(used_rows)[1])
+        if not unused_rows:
             count += 1
-            heappush(free, count)
-        row = heappop(free)
-        heappush(busy, (live[1], row))
+            heappush(unused_rows, count)
+        row = heappop(unused_rows)
+        heappush(used_rows, (live[1], row))
         yield row, buffer, live
 
 
-def _named(process: int, name: str) -> Iterator[Event]:
+def _process_name(process: int, name: str) -> Iterator[Event]:
     yield _metadata(process, "process_name", name)
     yield {
         "ph": "M",
@@ -149,12 +148,12 @@ def _named(process: int, name: str) -> Iterator[Event]:
     }
 
 
-def _metadata(process: int, what: str, name: str, thread: int = 0) -> Event:
+def _metadata(process: int, event: str, name: str, thread: int = 0) -> Event:
     return {
         "ph": "M",
         "pid": process,
         "tid": thread,
-        "name": what,
+        "name": event,
         "args": {"name": printable(name)},
     }
 

@@ -1,4 +1,4 @@
-"""Why the peak of a plan is what it is: from metadata, and shown."""
+"""Explain the peak of a plan from its metadata."""
 
 from usmp.report.explanation.document import explanation_document as explanation_document
 from usmp.report.explanation.document import explanation_json as explanation_json

@@ -1,4 +1,4 @@
-"""The document of an explanation: all that is known, as plain data for JSON."""
+"""The document of an explanation: all facts about a peak, as plain data for JSON."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def explanation_document(
     facts: Mapping[str, Mapping[str, Any]] | None = None,
     suggestions: Sequence[Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """The document.
+    """Return the document of an explanation.
 
     Parameters
     ----------
     module
-        the metadata of a module, as metadata.json of an archive has it.
+        metadata of a module, as in metadata.json of an archive.
     facts
-        by name of a workspace pool, what the analysis knows beside that: `live_at_peak`, `pairs`,
-        `forced_by` and `next_peak`; None of an archive.
+        facts of the analysis by the names of workspace pools: `live_at_peak`, `pairs`, `forced_by`
+        and `next_peak`; None for an archive.
     suggestions
-        what was planned again; None if nothing was.
+        results of planning with other options; None if they were not tried.
     """
     pools = [p for p in module["memory"]["pools"] if p["kind"] == "workspace" and p["buffers"]]
     notes = [] if knows_operators(module) else [NO_OPERATORS]
@@ -67,7 +67,7 @@ def explanation_document(
 
 
 def explanation_json(document: Mapping[str, Any]) -> str:
-    """The document as text."""
+    """Return the document as text."""
     return json.dumps(document, indent=2) + "\n"
 
 
@@ -106,10 +106,10 @@ def _operator(module: Mapping[str, Any], position: int) -> dict[str, Any]:
     }
 
 
-def _next_peak(module: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-    at = found["operator"]
+def _next_peak(module: Mapping[str, Any], peak: Mapping[str, Any]) -> dict[str, Any]:
+    at = peak["operator"]
     operator = None if at is None else _operator(module, at)
-    return {"peak_bytes": found["peak_bytes"], "optimal": found["optimal"], "operator": operator}
+    return {"peak_bytes": peak["peak_bytes"], "optimal": peak["optimal"], "operator": operator}
 
 
 def _pair(
@@ -130,11 +130,11 @@ def _pair(
 
 
 def _shared(one: Mapping[str, Any], other: Mapping[str, Any]) -> int:
-    """Bytes that two buffers of a pool have in common."""
+    """Return the number of bytes that two buffers of a pool share."""
     end = min(one["offset"] + one["size"], other["offset"] + other["size"])
     return int(max(0, end - max(one["offset"], other["offset"])))
 
 
 def _sorted(suggestions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What saves most first; what saves the same, and what was refused, in the order given."""
-    return sorted(map(dict, suggestions), key=lambda each: -(each["saved_bytes"] or 0))
+    """Sort suggestions by saved bytes, the most first, and keep the order of equal ones."""
+    return sorted(map(dict, suggestions), key=lambda s: -(s["saved_bytes"] or 0))

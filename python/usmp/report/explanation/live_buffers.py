@@ -1,4 +1,4 @@
-"""What is live at the peak of a pool, and what keeps it alive: from the metadata alone."""
+"""The buffers at the peak of a pool, and why they are live, from the metadata alone."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from usmp.report.plan_formats import has_several_entries
 from usmp.support.plain_text import shown
 
 LiveInterval: TypeAlias = tuple[int, int]
-"""Half-open interval of program positions."""
+"""A half-open interval of program positions."""
 
 _MOST_READERS = 3
-"""Operators that a sentence names."""
+"""Most operators that a sentence names."""
 
 
 def live_at_peak(pool: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The buffers that are live at the peak, the largest first."""
+    """Return the buffers that are live at the peak, the largest first."""
     live = set(pool["live_at_peak"])
     buffers = [buffer for buffer in pool["buffers"] if buffer["name"] in live]
     return sorted(buffers, key=lambda buffer: (-buffer["size"], buffer["name"]))
 
 
 def peak_intervals(pool: Mapping[str, Any]) -> list[LiveInterval]:
-    """The positions at which all that is live at the peak is live."""
+    """Return the positions at which all buffers of the peak are live."""
     intervals: list[LiveInterval] | None = None
     for buffer in live_at_peak(pool):
         ranges = [(start, stop) for start, stop in buffer["live_ranges"]]
@@ -33,41 +33,40 @@ def peak_intervals(pool: Mapping[str, Any]) -> list[LiveInterval]:
 
 
 def operator_at_peak(module: Mapping[str, Any], pool: Mapping[str, Any]) -> int | None:
-    """The statement at the peak of a pool, by position; None if it is not known."""
-    found = operator_at(module, peak_intervals(pool))
-    # Where entries run at once, it is no time of one of them.
-    if found is None and not has_several_entries(module) and pool.get("peak_operator") is not None:
+    """Return the position of the statement at the peak of a pool, or None if it is unknown."""
+    index = operator_at(module, peak_intervals(pool))
+    # With several entries, the peak may arise from entries that run at once.
+    if index is None and not has_several_entries(module) and pool.get("peak_operator") is not None:
         return int(pool["peak_operator"])
-    return found
+    return index
 
 
 def described_buffer(
     module: Mapping[str, Any], buffer: Mapping[str, Any], at: int | None
 ) -> dict[str, Any]:
-    """A buffer that is live at the peak, with what keeps it alive.
+    """Describe a buffer that is live at the peak, with its writers, readers and reason.
 
     Parameters
     ----------
     at
-        the statement at the peak.
+        position of the statement at the peak.
     """
     writers, readers = (users(module, buffer["name"], use) for use in ("written", "read"))
-    left = [r for r in readers if at is None or r > at]
-    before = [w for w in writers if at is None or w < at]
+    later = [r for r in readers if at is None or r > at]
+    earlier = [w for w in writers if at is None or w < at]
     return {
         "name": buffer["name"],
         "kind": _kind(module, buffer),
         "offset": buffer["offset"],
         "size_bytes": buffer["size"],
         "written_by": [operator_label(module, w) for w in writers],
-        "read_later_by": [operator_label(module, r) for r in left],
-        "why": _why(module, buffer, at, before, readers, left),
+        "read_later_by": [operator_label(module, r) for r in later],
+        "why": _why(module, buffer, at, earlier, readers, later),
     }
 
 
 def unused_bytes(pool: Mapping[str, Any]) -> dict[str, int]:
-    """Bytes below the peak that nothing holds that is live there: those that alignment asks for,
-    and others, which have something in them at other times."""
+    """Return the bytes below the peak without a live buffer: for alignment, and others."""
     end = alignment = other = 0
     for buffer in sorted(live_at_peak(pool), key=lambda buffer: buffer["offset"]):
         gap = max(0, buffer["offset"] - end)
@@ -78,7 +77,7 @@ def unused_bytes(pool: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _kind(module: Mapping[str, Any], buffer: Mapping[str, Any]) -> str:
-    """As the metadata has it; what operators have within themselves is scratch memory."""
+    """Return the kind of a buffer. Buffers inside of operators are scratch memory."""
     if buffer["kind"] == "intermediate" and _is_inside(module, buffer):
         return "scratch"
     return str(buffer["kind"])
@@ -93,9 +92,9 @@ def _why(
     module: Mapping[str, Any],
     buffer: Mapping[str, Any],
     at: int | None,
-    before: Sequence[int],
+    earlier: Sequence[int],
     readers: Sequence[int],
-    left: Sequence[int],
+    later: Sequence[int],
 ) -> str:
     kind = _kind(module, buffer)
     if kind == "state":
@@ -107,8 +106,8 @@ def _why(
     uses = []
     if at is not None and at in readers:
         uses.append("read here")
-    if left:
-        uses.append(f"still read by {_named(module, left)}")
+    if later:
+        uses.append(f"still read by {_named(module, later)}")
     if kind == "input":
         if not uses and _last_stop(buffer) > max(
             stop for _, stop in _intervals_of(module, readers)
@@ -117,8 +116,8 @@ def _why(
         return f"input: {'; '.join(uses) or 'given before the run'}"
     if at is not None and at in users(module, buffer["name"], "written"):
         uses.insert(0, "written here")
-    elif before:
-        uses.insert(0, f"written by {_named(module, before[-1:])}")
+    elif earlier:
+        uses.insert(0, f"written by {_named(module, earlier[-1:])}")
     return "; ".join(uses) or "which operators use it is not said"
 
 
@@ -136,8 +135,8 @@ def _why_inside(module: Mapping[str, Any], buffer: Mapping[str, Any]) -> str:
 
 
 def _intervals_of(module: Mapping[str, Any], operators: Sequence[int]) -> list[LiveInterval]:
-    found = [module["operators"][n] for n in operators]
-    return [(o["start"], o["stop"]) for o in found if "start" in o and "stop" in o] or [
+    selected = [module["operators"][n] for n in operators]
+    return [(o["start"], o["stop"]) for o in selected if "start" in o and "stop" in o] or [
         (0, 1 << 62)
     ]
 
@@ -153,6 +152,6 @@ def _named(module: Mapping[str, Any], operators: Sequence[int]) -> str:
 
 
 def _common(one: Sequence[LiveInterval], other: Sequence[LiveInterval]) -> list[LiveInterval]:
-    """The positions that are in ranges of both."""
+    """Return the intersections of two lists of intervals."""
     pairs = ((max(a, c), min(b, d)) for a, b in one for c, d in other)
     return [(start, stop) for start, stop in pairs if start < stop]

@@ -14,7 +14,7 @@ from usmp.support.plain_text import shown
 
 
 def explanation_markdown(document: Mapping[str, Any]) -> str:
-    """The same as the text, with headings and tables."""
+    """Return an explanation as Markdown, with headings and tables."""
     return "\n".join(_lines(document)) + "\n"
 
 
@@ -44,7 +44,7 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _suggestions(document: Mapping[str, Any]) -> Iterator[str]:
-    gains = [each for each in document["suggestions"] if (each["saved_bytes"] or 0) > 0]
+    gains = [s for s in document["suggestions"] if (s["saved_bytes"] or 0) > 0]
     yield from ("", f"## What would need less RAM than {document['ram']['size_bytes']} bytes", "")
     rows = [
         (s["flag"], str(s["ram_bytes_after"]), str(s["saved_bytes"]), suggestion_sentence(s))

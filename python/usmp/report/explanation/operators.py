@@ -1,4 +1,4 @@
-"""The operators of a model as a person reads them, and which one runs when."""
+"""Labels of operators for people, and the operators that run at a position or use a buffer."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from usmp.support.model_operators import titles
 from usmp.support.plain_text import shown
 
 _MOST_NAMED = 3
-"""Operators of one statement that a label names."""
+"""Most operators of a statement that a label names."""
 
 _LONGEST = 60
-"""Characters of a name in a label."""
+"""Most characters of a name in a label."""
 
 
 def operator_label(module: Mapping[str, Any], position: int) -> str:
-    """The operators that a statement runs: those of the model file, if the metadata knows them.
+    """Return a label of the operators that a statement runs, as in the model file if known.
 
     Parameters
     ----------
     module
-        the metadata of a module.
+        metadata of a module.
     position
-        in its `operators`.
+        index of the statement in `operators`.
     """
     operator = module["operators"][position]
     table = module.get("model_operators", [])
@@ -40,8 +40,7 @@ def operator_label(module: Mapping[str, Any], position: int) -> str:
 
 
 def operator_at(module: Mapping[str, Any], intervals: Sequence[tuple[int, int]]) -> int | None:
-    """The first statement that runs in one of these ranges of program positions; None if there is
-    none, or if the metadata does not say when statements run."""
+    """Return the first statement that runs in one of these intervals, or None if none is known."""
     for position, operator in enumerate(module.get("operators", ())):
         start, stop = operator.get("start"), operator.get("stop")
         if start is None or stop is None:
@@ -52,7 +51,7 @@ def operator_at(module: Mapping[str, Any], intervals: Sequence[tuple[int, int]])
 
 
 def users(module: Mapping[str, Any], buffer: str, use: str) -> list[int]:
-    """The statements that read or write a buffer, by position.
+    """Return the indices of the statements that read or write a buffer.
 
     Parameters
     ----------
@@ -67,13 +66,13 @@ def users(module: Mapping[str, Any], buffer: str, use: str) -> list[int]:
 
 
 def knows_operators(module: Mapping[str, Any]) -> bool:
-    """Whether the metadata says when statements run and what they access."""
+    """Return whether the metadata has the positions and the buffers of all statements."""
     operators = module.get("operators", [])
     return bool(operators) and all("start" in o and "buffers" in o for o in operators)
 
 
 def joined(names: Sequence[str]) -> str:
-    """Names in a sentence: "a, b and c"."""
+    """Join names for a sentence, as "a, b and c"."""
     return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), *names[-1:]])
 
 
@@ -84,7 +83,7 @@ def _joined(names: Sequence[str]) -> str:
 
 
 def _tensor(outputs: Sequence[Mapping[str, Any]]) -> str:
-    """Type and shape of the result."""
+    """Return the element type and the shape of the last output, as text."""
     if not outputs:
         return ""
     shape = "x".join(shown(extent, 20) for extent in outputs[-1].get("shape", ()))

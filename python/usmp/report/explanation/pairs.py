@@ -1,4 +1,4 @@
-"""Which pairs of buffers a text explains: those that matter most, alike ones together."""
+"""Select the pairs of buffers that a text explains, and group pairs with a common reason."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from usmp.report.explanation.operators import joined
 from usmp.support.plain_text import shown
 
 _MOST_LINES = 8
-"""Lines of a text; the document has all pairs."""
+"""Most lines of a text; the document has all pairs."""
 
 _FEWEST_ALIKE = 3
-"""Buffers of which any two are alike, to be told in one line."""
+"""Fewest buffers with a common reason, pair by pair, for a line of their own."""
 
 
 def pair_lines(pool: Mapping[str, Any]) -> list[str]:
-    """Why buffers share no more bytes: first those that could share most, if nothing forbade it."""
+    """Return lines about why buffers share no more bytes, first the pairs that could share most."""
     pairs = sorted(filter(_possible, pool["pairs"]), key=lambda pair: -_possible(pair))
     functions = pool["operator"]["functions"] if pool["operator"] is not None else []
     lines = []
@@ -44,7 +44,7 @@ def pair_lines(pool: Mapping[str, Any]) -> list[str]:
 
 
 def _possible(pair: Mapping[str, Any]) -> int:
-    """Bytes that the two could share beside those that they do."""
+    """Return the further bytes that two buffers could share at most."""
     return int(min(pair["size_bytes"], pair["dying_size_bytes"]) - pair["shared_bytes"])
 
 
@@ -68,7 +68,7 @@ def _has_no_operator(pair: Mapping[str, Any]) -> bool:
 
 
 def _alike(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Buffers of which any two are one of the pairs; none if they are few."""
+    """Return buffers such that any two of them are one of the pairs, or none if they are few."""
     known = {frozenset(_names(pair)) for pair in pairs}
     chosen: list[str] = []
     for name in dict.fromkeys(name for pair in pairs for name in _names(pair)):
@@ -78,13 +78,13 @@ def _alike(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _without_operator(pairs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Pairs that no operator accesses, those of one buffer together."""
-    left = [pair for pair in pairs if _has_no_operator(pair)]
-    while left:
-        names = [name for pair in left for name in _names(pair)]
+    """Yield lines about pairs that no operator accesses together, grouped by a common buffer."""
+    rest = [pair for pair in pairs if _has_no_operator(pair)]
+    while rest:
+        names = [name for pair in rest for name in _names(pair)]
         most = max(dict.fromkeys(names), key=names.count)
-        others = [o for pair in left if most in _names(pair) for o in _names(pair) if o != most]
-        left = [pair for pair in left if most not in _names(pair)]
+        others = [o for pair in rest if most in _names(pair) for o in _names(pair) if o != most]
+        rest = [pair for pair in rest if most not in _names(pair)]
         yield (
             f"{shown(most)} and {joined(list(map(shown, others)))}: no operator accesses "
             f"{'both' if len(others) == 1 else 'the one and one of the others'}, so each must be "

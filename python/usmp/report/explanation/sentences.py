@@ -1,4 +1,4 @@
-"""Why two buffers share no more bytes, what forces the peak, and what a change brings, in words."""
+"""Sentences about pairs of buffers, the lower bound of a peak, and suggestions."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ NO_TIME = "the time budget ended before it was tried"
 """Why a suggestion was not tried."""
 
 _MOST_BUFFERS = 8
-"""Buffers that a sentence names."""
+"""Most buffers that a sentence names."""
 
 
 def pair_sentence(module: Mapping[str, Any], pair: Mapping[str, Any], at: int | None) -> str:
-    """Why two buffers share no more bytes.
+    """Return a sentence about why two buffers share no more bytes.
 
     Parameters
     ----------
     pair
-        a `usmp.planning.sharing_reasons.SharingReason` as plain data, with what they share.
+        a `usmp.planning.sharing_reasons.SharingReason` as plain data, with the shared bytes.
     at
-        the statement at the peak, by position.
+        index of the statement at the peak.
     """
     names = f"{shown(pair['dying'])} and {shown(pair['written'])}"
     kind = pair["kind"]
@@ -83,10 +83,10 @@ def _because(module: Mapping[str, Any], pair: Mapping[str, Any], at: int | None)
         again = " again" if because["is_write"] else ""
         return f"{where} {access} {first} of {dying}{again} after it has written {end} of {written}"
     if kind == "later access":
-        one = where if because["functions"] else "an earlier operator"
+        writer = where if because["functions"] else "an earlier operator"
         still = "written again" if because["is_write"] else "read"
         end = _place(because["written_end"], pair["written_row_bytes"], is_end=True)
-        return f"{dying} is still {still} after {one} has written {end} of {written}"
+        return f"{dying} is still {still} after {writer} has written {end} of {written}"
     if kind == "stated by kernel":
         return f"{where} is an external kernel, which states no smaller distance"
     return {
@@ -102,7 +102,7 @@ def _because(module: Mapping[str, Any], pair: Mapping[str, Any], at: int | None)
 
 
 def _place(byte: int | None, row_bytes: int | None, is_end: bool) -> str:
-    """A byte of a tensor; of what is written, the last one."""
+    """Return a byte of a tensor and its row as text; for an end, the last byte before it."""
     if byte is None:
         return "a part"
     byte = max(0, byte - 1) if is_end else byte
@@ -111,7 +111,7 @@ def _place(byte: int | None, row_bytes: int | None, is_end: bool) -> str:
 
 
 def _operator_of(module: Mapping[str, Any], functions: Sequence[str], at: int | None) -> str:
-    """The operator that calls PrimFuncs; their name, if there is none."""
+    """Return a label of the operator that calls PrimFuncs, or the name of the first PrimFunc."""
     if not functions:
         return "the program"
     if at is not None and functions[0] in module["operators"][at].get("functions", ()):
@@ -123,7 +123,7 @@ def _operator_of(module: Mapping[str, Any], functions: Sequence[str], at: int | 
 
 
 def bound_sentence(pool: Mapping[str, Any]) -> str:
-    """What is proved of a peak, and what forces it."""
+    """Return a sentence about the proof of a peak, and the buffers that force the lower bound."""
     peak, bound = pool["peak_bytes"], pool["lower_bound_bytes"]
     if pool["optimal"]:
         proved = f"Proved: no plan of these buffers has a peak below {peak} bytes"
@@ -157,6 +157,6 @@ def bound_sentence(pool: Mapping[str, Any]) -> str:
 
 
 def suggestion_sentence(suggestion: Mapping[str, Any]) -> str:
-    """What a change brings, with the bytes of workspace in all."""
+    """Return a sentence about a suggestion, with the total workspace before and after."""
     before, after = (sum(suggestion[f"peaks_{when}"].values()) for when in ("before", "after"))
     return f"{suggestion['what']} (workspace {before} -> {after})"

@@ -1,4 +1,4 @@
-"""An explanation on a terminal."""
+"""An explanation as text, for a terminal."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from usmp.support.plain_text import shown
 
 _MOST_BUFFERS = 12
 _TEXT_WIDTH = 100
-"""Columns of a table in a text."""
+"""Width of the text in characters."""
 
 
 def explanation_text(document: Mapping[str, Any]) -> str:
-    """What `print_explanation` prints, without colors."""
+    """Return the text that `print_explanation` prints, without colors."""
     text = io.StringIO()
     settings: dict[str, Any] = {"force_jupyter": False, "force_terminal": False}
     console = Console(file=text, width=_TEXT_WIDTH, highlight=False, color_system=None, **settings)
@@ -30,10 +30,8 @@ def explanation_text(document: Mapping[str, Any]) -> str:
 
 
 def print_explanation(document: Mapping[str, Any], console: Console | None = None) -> None:
-    """Print an explanation: for each workspace pool the operator at the peak, what is live there
-    and why, which buffers share no more bytes, and what is proved; then what the search compared,
-    and what would need less RAM.
-    """
+    """Print the peak of each workspace pool (operator, live buffers, pairs that share no more
+    bytes, proof), then the choices of the search, and suggestions."""
     console = console or Console(highlight=False)
     print_text(" ".join(ram_sentences(document)), console)
     console.print()
@@ -62,7 +60,7 @@ def _print_pool(pool: Mapping[str, Any], console: Console) -> None:
 
 
 def ram_sentences(document: Mapping[str, Any]) -> Iterator[str]:
-    """What the RAM of the model consists of."""
+    """Yield sentences about the parts of the model's RAM."""
     name, ram = shown(document["model_name"]), document["ram"]
     if ram is not None:
         parts = [f"workspace {ram['workspace_size_bytes']}"]
@@ -74,7 +72,7 @@ def ram_sentences(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def headline(pool: Mapping[str, Any]) -> Iterator[str]:
-    """The peak, and where it is."""
+    """Yield a sentence about the peak of a pool and its operator or entries."""
     operator, entries = pool["operator"], [shown(entry) for entry in pool["entries"]]
     where = f", while {joined(entries)} {'run at once' if entries[1:] else 'runs'}"
     if operator is not None:
@@ -85,7 +83,7 @@ def headline(pool: Mapping[str, Any]) -> Iterator[str]:
 
 
 def pool_sentences(pool: Mapping[str, Any]) -> Iterator[str]:
-    """What is below the table: unused bytes, the proof, the next peak."""
+    """Yield the sentences below the table: shared and unused bytes, the proof, the next peak."""
     live = sum(buffer["size_bytes"] for buffer in pool["live_at_peak"])
     unused = pool["unused_bytes"]
     used = pool["peak_bytes"] - unused["alignment"] - unused["other"]
@@ -99,12 +97,12 @@ def pool_sentences(pool: Mapping[str, Any]) -> Iterator[str]:
             "keep these from moving down."
         )
     yield pool["proof"]
-    found = pool["next_peak"]
-    if found is not None and found["operator"] is not None:
-        proved = "" if found["optimal"] else " (the best plan found)"
+    next_peak = pool["next_peak"]
+    if next_peak is not None and next_peak["operator"] is not None:
+        proved = "" if next_peak["optimal"] else " (the best plan found)"
         yield (
-            f"If that operator took no memory, the peak would be {found['peak_bytes']} bytes"
-            f"{proved}, at {found['operator']['label']}."
+            f"If that operator took no memory, the peak would be {next_peak['peak_bytes']} bytes"
+            f"{proved}, at {next_peak['operator']['label']}."
         )
 
 
@@ -130,7 +128,7 @@ def _live_table(pool: Mapping[str, Any]) -> TextTable:
 
 def _print_suggestions(document: Mapping[str, Any], console: Console) -> None:
     suggestions = document["suggestions"]
-    gains = [each for each in suggestions if (each["saved_bytes"] or 0) > 0]
+    gains = [suggestion for suggestion in suggestions if (suggestion["saved_bytes"] or 0) > 0]
     ram = document["ram"]["size_bytes"]
     print_text(f"What would need less RAM than {ram} bytes (each planned again):", console)
     if gains:
@@ -142,24 +140,24 @@ def _print_suggestions(document: Mapping[str, Any], console: Console) -> None:
 
 
 def no_gain_lines(suggestions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What was tried in vain, and what could not be."""
-    vain = [s for s in suggestions if s["saved_bytes"] is not None and s["saved_bytes"] <= 0]
-    if vain:
-        yield f"Tried, no gain: {', '.join(shown(each['flag']) for each in vain)}."
-    for each in suggestions:
-        if each["refused"] is not None:
-            label = "Not tried" if each["refused"] == NO_TIME else "Not possible"
-            yield f"{label}: {shown(each['flag'])}: {each['refused']}."
+    """Yield sentences about suggestions without a gain, and suggestions that were refused."""
+    useless = [s for s in suggestions if s["saved_bytes"] is not None and s["saved_bytes"] <= 0]
+    if useless:
+        yield f"Tried, no gain: {', '.join(shown(s['flag']) for s in useless)}."
+    for s in suggestions:
+        if s["refused"] is not None:
+            label = "Not tried" if s["refused"] == NO_TIME else "Not possible"
+            yield f"{label}: {shown(s['flag'])}: {s['refused']}."
 
 
 def _suggestion_table(gains: Sequence[Mapping[str, Any]]) -> TextTable:
     rows = [
         [
-            str(each["saved_bytes"]),
-            str(each["ram_bytes_after"]),
-            f"{shown(each['flag'])}\n{suggestion_sentence(each)}",
+            str(suggestion["saved_bytes"]),
+            str(suggestion["ram_bytes_after"]),
+            f"{shown(suggestion['flag'])}\n{suggestion_sentence(suggestion)}",
         ]
-        for each in gains
+        for suggestion in gains
     ]
     return TextTable(
         "",

@@ -1,6 +1,6 @@
-"""The memory map: where every buffer is over time, as a page, a picture and JSON.
+"""The memory map, with the place of every buffer over time, as a page, a picture and JSON.
 
-All of them are made from the metadata of a module, which an archive has too.
+All formats are made from the metadata of a module, which archives have too.
 """
 
 from __future__ import annotations
@@ -36,15 +36,14 @@ __all__ = [
 
 
 def memory_map(module: CompiledModule, profile: Measurement | None = None) -> str:
-    """The memory map of a compiled model as a page: one HTML file that opens offline.
+    """Return the memory map of a compiled model as an HTML page that opens offline.
 
     Parameters
     ----------
     module
-        what `usmp.build` returns, or a module of `usmp.load_archive`.
+        a result of `usmp.build`, or a module of `usmp.load_archive`.
     profile
-        what its operators were measured to take, which the page then shows: a
-        `usmp.runtime.Profile`.
+        a `usmp.runtime.Profile` with measured costs of the operators, which the page shows.
 
     Returns
     -------
@@ -54,7 +53,7 @@ def memory_map(module: CompiledModule, profile: Measurement | None = None) -> st
     Raises
     ------
     ImportError
-        the extra `report` is not installed; the message says how to install it.
+        the optional dependencies `report` are not installed; the message says how to install them.
     ValueError
         the metadata of the archive is damaged.
     """
@@ -65,20 +64,20 @@ def memory_map(module: CompiledModule, profile: Measurement | None = None) -> st
 
 
 def html_bytes(metadata: Mapping[str, Any]) -> bytes:
-    """The page."""
+    """Return the map as an HTML page."""
     return map_page(map_of_metadata(metadata)).encode()
 
 
 def svg_bytes(metadata: Mapping[str, Any]) -> bytes:
-    """The picture as SVG."""
+    """Return the map as an SVG picture."""
     return map_svg(map_of_metadata(metadata)).encode()
 
 
 def png_bytes(metadata: Mapping[str, Any]) -> bytes:
-    """The picture as PNG."""
+    """Return the map as a PNG picture."""
     return map_png(map_of_metadata(metadata))
 
 
 def json_bytes(metadata: Mapping[str, Any]) -> bytes:
-    """The map as JSON."""
+    """Return the map as JSON."""
     return map_json(map_of_metadata(metadata)).encode()

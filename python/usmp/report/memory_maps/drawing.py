@@ -1,4 +1,4 @@
-"""What is drawn of a pool: rows of numbers and short texts, in program positions and bytes."""
+"""The data that Vega draws of a pool: rows in program positions and bytes, with short labels."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Row = dict[str, Any]
 
 _LONGEST_LABEL = 60
 _HEADROOM = 1.14
-"""Of addresses above the highest line, for the words at it."""
+"""Ratio of the top of the drawing to the highest line, with space for the label of the line."""
 _SHOWN_LIMIT = 1.5
-"""A limit that is further above the peak, as a ratio, would make all else too small to read."""
+"""Highest ratio of limit to peak to draw. A higher limit would make the rest too small."""
 
 
 def blocks(pool: Pool) -> list[Row]:
-    """A block for each live range of each buffer; `id` is its position in the pool."""
+    """Return a block for each live range of each buffer. `id` is the index of the buffer."""
     return [
         {
             "id": index,
@@ -38,7 +38,7 @@ def blocks(pool: Pool) -> list[Row]:
 
 
 def overlaps(pool: Pool) -> list[Row]:
-    """Where an output has bytes of an input that is still live."""
+    """Return the areas in which an output overlaps an input that is still live."""
     by_name = {buffer.name: buffer for buffer in pool.buffers}
     rows = []
     for index, buffer in enumerate(pool.buffers):
@@ -54,7 +54,7 @@ def overlaps(pool: Pool) -> list[Row]:
 
 
 def reads(pool: Pool, drawn: MemoryMap) -> list[Row]:
-    """Where operators read the constants of a pool."""
+    """Return the areas in which operators read the constants of a pool."""
     return [
         {
             "id": index,
@@ -70,17 +70,17 @@ def reads(pool: Pool, drawn: MemoryMap) -> list[Row]:
 
 
 def live_bytes(pool: Pool, positions: int) -> list[Row]:
-    """The bytes that are live from each position on at which they change."""
-    # Loads NumPy, which takes longer than a table of the plan.
+    """Return the live bytes at each position at which they change."""
+    # Import late, because loading NumPy takes longer than printing a table of the plan.
     from usmp_solver.live_bytes import live_bytes_by_position
 
     whole = (0, [(0, positions)])
-    found = live_bytes_by_position([whole, *((b.size_bytes, b.live_ranges) for b in pool.buffers)])
-    return [{"position": position, "live": live} for position, live in found.items()]
+    steps = live_bytes_by_position([whole, *((b.size_bytes, b.live_ranges) for b in pool.buffers)])
+    return [{"position": position, "live": live} for position, live in steps.items()]
 
 
 def operator_marks(drawn: MemoryMap) -> list[Row]:
-    """Where each operator runs."""
+    """Return the interval and the label of each operator."""
     return [
         {
             "id": index,
@@ -94,7 +94,7 @@ def operator_marks(drawn: MemoryMap) -> list[Row]:
 
 
 def entry_marks(drawn: MemoryMap) -> list[Row]:
-    """Where each of several entries begins."""
+    """Return the interval and the name of each entry, if there are several."""
     if len(drawn.entries) < 2:
         return []
     return [
@@ -105,7 +105,7 @@ def entry_marks(drawn: MemoryMap) -> list[Row]:
 
 
 def lines(pool: Pool) -> list[Row]:
-    """The peak, the lower bound and the limit, with words."""
+    """Return the lines of the peak, the lower bound and the limit, with labels."""
     peak, bound, limit = pool.peak_bytes, pool.lower_bound_bytes, pool.limit_bytes
     if peak == bound:
         words = f"peak {peak} bytes = lower bound" if pool.is_optimal else f"peak {peak} bytes"
@@ -121,17 +121,17 @@ def lines(pool: Pool) -> list[Row]:
 
 
 def top_address(pool: Pool) -> float:
-    """The highest address of the drawing."""
+    """Return the highest address of the drawing."""
     return float(max([1, *(row["bytes"] for row in lines(pool))]) * _HEADROOM)
 
 
 def most_live(pool: Pool, positions: int) -> int:
-    """The most bytes that are live at once."""
+    """Return the most bytes that are live at once."""
     return max(row["live"] for row in live_bytes(pool, positions)) or 1
 
 
 def _shared(one: Buffer, other: Buffer) -> Range:
-    """The addresses that two buffers have in common."""
+    """Return the addresses that two buffers share."""
     return max(one.offset_bytes, other.offset_bytes), min(one.end_bytes, other.end_bytes)
 
 

@@ -1,7 +1,7 @@
-"""The memory map as one HTML file, which opens offline: tables, and drawings that answer.
+"""The memory map as a single HTML file that opens offline, with tables and interactive drawings.
 
-The file names what scripts and styles it runs, by their digests, and forbids all else, `eval`, and
-every access to the network.
+The policy of the page allows only its own scripts and styles, by their digests. It forbids `eval`
+and all access to the network.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _FOLDER = "page"
 
 
 def map_page(drawn: MemoryMap) -> str:
-    """The page, UTF-8.
+    """Return the HTML of the page.
 
     Raises
     ------
     ReportExtraMissing
-        the package that has Vega is not installed.
+        the package with Vega is not installed.
     VegaFailed
-        the process that gives Vega fails.
+        the process that prints Vega's JavaScript failed.
     """
     vega, script, style = vega_javascript(), _script(), _file("page.css")
     return Template(_file("page.html")).substitute(
@@ -67,14 +67,14 @@ def _file(name: str) -> str:
 
 @cache
 def _script() -> str:
-    """The scripts of the page as one, in the order of their names."""
+    """Return the scripts of the page, concatenated in the order of their file names."""
     folder = files("usmp.report.memory_maps").joinpath(_FOLDER)
     names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".js"))
     return "\n".join(['(() => {\n"use strict";', *map(_file, names), "})();\n"])
 
 
 def _policy(scripts: list[str], style: str) -> str:
-    """What the page may do, as a Content-Security-Policy."""
+    """Return the Content-Security-Policy of the page."""
     allowed = " ".join(map(_digest, scripts))
     return (
         f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; "
@@ -104,7 +104,7 @@ def _legend(drawn: MemoryMap) -> str:
 
 
 def _map(drawn: MemoryMap, index: int, pool: Pool) -> str:
-    """The place of a drawing, with its title and its buttons."""
+    """Return the HTML around the drawing of a pool, with a title and zoom buttons."""
     label = escape(
         f"Map of {shown(pool.name)}: {len(pool.buffers)} buffers, peak {pool.peak_bytes} bytes. "
         "Arrow keys left and right step through buffers, up and down through operators; plus, "
@@ -113,8 +113,8 @@ def _map(drawn: MemoryMap, index: int, pool: Pool) -> str:
     )
     name = escape(shown(pool.name), quote=True)
     buttons = "".join(
-        f'<button type="button" data-zoom="{which}" aria-label="{words} {name}">{sign}</button>'
-        for which, words, sign in (
+        f'<button type="button" data-zoom="{direction}" aria-label="{words} {name}">{sign}</button>'
+        for direction, words, sign in (
             ("in", "Zoom in on", "+"),
             ("out", "Zoom out of", "&minus;"),
             ("all", "Show all of", "All"),
@@ -130,7 +130,7 @@ def _map(drawn: MemoryMap, index: int, pool: Pool) -> str:
 
 
 def _facts(drawn: MemoryMap, pool: Pool) -> str:
-    """A line about a pool."""
+    """Return a line of facts about a pool."""
     proved = ", proved optimal" if pool.is_optimal else ""
     parts = [f"{pool.kind}: peak {pool.peak_bytes} bytes{proved}"]
     if not pool.is_optimal:

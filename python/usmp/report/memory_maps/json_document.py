@@ -1,6 +1,6 @@
-"""The memory map as JSON for other programs, by a schema with a version.
+"""The memory map as JSON for other programs, with a versioned schema.
 
-`memory_map.schema.json` beside this file is the schema; docs/see-the-plan.md explains it.
+The schema is `memory_map.schema.json` in this folder; docs/see-the-plan.md explains it.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from usmp.report.map_data import (
 
 SCHEMA = "usmp.memory-map"
 VERSION = 1
-"""Goes up when a reader of the one before would no longer be right."""
+"""Version of the schema, which increases with every incompatible change."""
 
 
 def map_json(drawn: MemoryMap) -> str:
-    """The map as text; names are as in the model, sizes and offsets are bytes."""
+    """Return the map as JSON text, with names as in the model, and sizes and offsets in bytes."""
     return json.dumps(map_document(drawn), indent=2) + "\n"
 
 
 def map_document(drawn: MemoryMap) -> dict[str, Any]:
-    """What the JSON has, as dicts and lists."""
+    """Return the content of the JSON as dicts and lists."""
     return {
         "schema": SCHEMA,
         "version": VERSION,

@@ -1,4 +1,4 @@
-"""What the scripts of the page read, as JSON that is safe inside a script element."""
+"""The data for the scripts of the page, as JSON that is safe inside a script element."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from usmp.report.memory_maps.vega_panel import panel_group, panel_of, panel_sign
 from usmp.support.plain_text import shown
 
 _MAP_HEIGHT = {"workspace": 330, "constant": 220}
-# As the script's `margin`.
+# Keep equal to `margin` of the script.
 _PADDING = {"left": 68, "right": 14, "top": 4, "bottom": 0}
 
 
 def page_json(drawn: MemoryMap) -> str:
-    """Pools with their drawings, buffers and operators; texts are as they are shown."""
+    """Return the pools with their drawings, the buffers and the operators, as JSON."""
     data = {
         "pools": [_pool(drawn, pool) for pool in drawn.pools],
         "operators": [_operator(drawn, operator) for operator in drawn.operators],
         "entries": [shown(entry.name) for entry in drawn.entries],
         "themes": THEMES,
     }
-    # ASCII only; without these no text ends the element or begins a comment in it.
+    # Escape these characters, so that no text can end the script element or begin a comment.
     text = json.dumps(data, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def model_operator_text(drawn: MemoryMap, index: int) -> str:
-    """An operator of the model file, with its tensors."""
+    """Return an operator of the model file with its tensors, as text."""
     operator = drawn.model_operators[index]
     name = f" {shown(operator.name)}" if operator.name else ""
     graph = f" of subgraph {operator.graph}" if operator.graph else ""
@@ -68,7 +68,7 @@ def _buffer(buffer: Buffer) -> dict[str, Any]:
         "offset": buffer.offset_bytes,
         "size": buffer.size_bytes,
         "live": buffer.live_ranges,
-        "overlaps": [(shown(each.name), each.shared_bytes) for each in buffer.overlaps],
+        "overlaps": [(shown(overlap.name), overlap.shared_bytes) for overlap in buffer.overlaps],
         "entries": [shown(entry) for entry in buffer.entries],
         "written": buffer.written_by,
         "read": buffer.read_by,
@@ -76,7 +76,7 @@ def _buffer(buffer: Buffer) -> dict[str, Any]:
 
 
 def measured_text(measured: Measured | None) -> str | None:
-    """What an operator took, with the unit; times as whole nanoseconds."""
+    """Return a measured cost with its unit; times are whole nanoseconds."""
     return None if measured is None else f"{measured.cost:.0f} {measured.unit}"
 
 

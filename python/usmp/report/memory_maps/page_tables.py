@@ -1,4 +1,4 @@
-"""The tables of the page, which need no scripts: pools, entries, buffers, operators."""
+"""The tables of the page, which work without scripts: pools, entries, buffers, operators."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from usmp.report.memory_maps.page_data import model_operator_text
 from usmp.support.plain_text import shown
 
 _SCROLLED_ROWS = 25
-"""A longer table gets a height of its own."""
+"""Most rows of a table without its own scroll bar."""
 
 _MEASURED = {
     "ns": "Time measured (ns)",
     "instructions": "Instructions measured",
     "cycles": "Clock cycles measured",
 }
-"""Heading by unit."""
+"""Headings of measured costs, by unit."""
 
 Heading = tuple[str, bool]
-"""Words, and whether what stands below is a number."""
+"""The text of a heading, and whether its column has numbers."""
 
 Cells = Sequence[object]
 
 
 def name_html(text: str) -> str:
-    """A name from a model, escaped, whichever way its script runs."""
+    """Return a name from a model as escaped HTML, isolated for either writing direction."""
     return f"<bdi>{escape(shown(text))}</bdi>"
 
 
 def pools_table(drawn: MemoryMap) -> str:
-    """Peak, lower bound and limit of each pool."""
+    """Return the table of pools, with peak, lower bound and limit."""
     has_operator = any(pool.peak_operator is not None for pool in drawn.pools)
     headings = [
         ("Pool", False),
@@ -63,7 +63,7 @@ def pools_table(drawn: MemoryMap) -> str:
 
 
 def entries_table(drawn: MemoryMap) -> str:
-    """What each of several entries needs; nothing of one."""
+    """Return the table of entries, or an empty text for a single entry."""
     if len(drawn.entries) < 2:
         return ""
     headings = [
@@ -90,7 +90,7 @@ def entries_table(drawn: MemoryMap) -> str:
 
 
 def buffers_table(drawn: MemoryMap) -> str:
-    """A row for each buffer of each pool."""
+    """Return the table of the buffers of all pools."""
     has_operators = any(b.written_by or b.read_by for pool in drawn.pools for b in pool.buffers)
     headings = [
         ("Name", False),
@@ -122,10 +122,10 @@ def buffers_table(drawn: MemoryMap) -> str:
 
 
 def operators_table(drawn: MemoryMap) -> str:
-    """A row for each operator, in the order in which they run."""
+    """Return the table of operators in execution order."""
     if not drawn.operators:
         return "<p>This archive does not say which operators it runs.</p>"
-    pools = [p for p in drawn.pools if not p.is_constant and _is_known_in(p, drawn.operators)]
+    pools = [p for p in drawn.pools if not p.is_constant and _has_live_bytes(p, drawn.operators)]
     has_weights = any(operator.weights_bytes is not None for operator in drawn.operators)
     units = sorted({o.measured.unit for o in drawn.operators if o.measured is not None})
     headings = [
@@ -162,7 +162,7 @@ def operators_table(drawn: MemoryMap) -> str:
 
 
 def operator_text(drawn: MemoryMap, index: int) -> str:
-    """The label of an operator."""
+    """Return the label of an operator."""
     return shown(drawn.operators[index].label)
 
 
@@ -173,9 +173,9 @@ def _table(
     rows: Sequence[tuple[str, Cells]],
     name_column: int,
 ) -> str:
-    """A table in a region that scrolls, which keys can reach; cells are HTML."""
+    """Return a table in a scrolling region that the keyboard can reach. Cells are HTML."""
     tall = " tall" if len(rows) > _SCROLLED_ROWS else ""
-    given = f' id="{identity}"' if identity else ""
+    attribute = f' id="{identity}"' if identity else ""
     numbers = [' class="number"' if is_number else "" for _, is_number in headings]
     head = "".join(
         f'<th scope="col"{number}>{escape(words)}</th>'
@@ -198,7 +198,7 @@ def _table(
     label = escape(caption, quote=True)
     return (
         f'<div class="table{tall}" role="region" tabindex="0" aria-label="{label}">'
-        f"<table{given}><caption>{escape(caption)}</caption>\n"
+        f"<table{attribute}><caption>{escape(caption)}</caption>\n"
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
     )
 
@@ -214,14 +214,14 @@ def _peak_operator(drawn: MemoryMap, pool: Pool) -> str:
 
 
 def _overlaps(buffer: Buffer) -> str:
-    return ", ".join(f"{each.shared_bytes} of {name_html(each.name)}" for each in buffer.overlaps)
+    return ", ".join(f"{o.shared_bytes} of {name_html(o.name)}" for o in buffer.overlaps)
 
 
 def _operators(drawn: MemoryMap, indices: Iterable[int]) -> str:
     return ", ".join(name_html(operator_text(drawn, index)) for index in indices)
 
 
-def _is_known_in(pool: Pool, operators: Sequence[Operator]) -> bool:
+def _has_live_bytes(pool: Pool, operators: Sequence[Operator]) -> bool:
     return any(pool.name in operator.live_bytes for operator in operators)
 
 

@@ -22,41 +22,41 @@ _LEGEND_HEIGHT = 26
 _MAP_HEIGHT = {"workspace": 260, "constant": 160}
 _PNG_SCALE = 2.0
 _CHARACTER = 6.6
-"""About how wide one of the legend is."""
+"""Approximate width of a character of the legend, in pixels."""
 
 
 def map_svg(drawn: MemoryMap, theme: str = "light", pools: Sequence[Pool] | None = None) -> str:
-    """The map as SVG; theme and pools are those of `picture_spec`."""
+    """Return the map as SVG; see `picture_spec` for the parameters."""
     spec = picture_spec(drawn, theme, pools)
     svg = run_vega("SVG", "vega_to_svg", vg_spec=spec, allowed_base_urls=[])
     return _renumbered(svg.decode())
 
 
 def _renumbered(svg: str) -> str:
-    """The drawing with its clips numbered from 0: Vega counts on from one drawing to the next."""
+    """Number the clip paths of an SVG from 0, because Vega continues its count between drawings."""
     numbers: dict[str, int] = {}
 
-    def own(match: re.Match[str]) -> str:
+    def renumber(match: re.Match[str]) -> str:
         return f"{match[1]}{numbers.setdefault(match[2], len(numbers))}"
 
-    return re.sub(r'( (?:clip-path="url\(#|id=")clip)([0-9]+)', own, svg)
+    return re.sub(r'( (?:clip-path="url\(#|id=")clip)([0-9]+)', renumber, svg)
 
 
 def map_png(drawn: MemoryMap) -> bytes:
-    """The map as PNG, of twice as many pixels as the SVG says."""
+    """Return the map as PNG, at twice the resolution of the SVG."""
     spec = picture_spec(drawn, "light")
     return run_vega("PNG", "vega_to_png", vg_spec=spec, scale=_PNG_SCALE, allowed_base_urls=[])
 
 
 def picture_spec(drawn: MemoryMap, theme: str, pools: Sequence[Pool] | None = None) -> Spec:
-    """The whole picture for Vega: a title, a panel for each pool, a legend.
+    """Return Vega's specification of the picture: a title, a panel for each pool, and a legend.
 
     Parameters
     ----------
     theme
         "light" or "dark".
     pools
-        to draw; all by default.
+        pools to draw; all by default.
     """
     colors = THEMES[theme]
     width = _WIDTH - _LEFT - _RIGHT
@@ -68,8 +68,8 @@ def picture_spec(drawn: MemoryMap, theme: str, pools: Sequence[Pool] | None = No
         groups.append(_text(_pool_title(pool), y + 14, colors["ink"], 13, "bold"))
         y += _POOL_TITLE
         group = panel_group(drawn, pool, panel)
-        own = [s for s in panel_signals(drawn, pool) if s["name"] != "theme"]
-        group["signals"] = [{"name": "width", "value": width}, *own]
+        signals = [s for s in panel_signals(drawn, pool) if s["name"] != "theme"]
+        group["signals"] = [{"name": "width", "value": width}, *signals]
         group["encode"]["update"]["y"] = {"value": y}
         groups.append(group)
         y += panel.height + _SPACE
@@ -99,7 +99,7 @@ def picture_spec(drawn: MemoryMap, theme: str, pools: Sequence[Pool] | None = No
 
 
 def headline(drawn: MemoryMap) -> str:
-    """RAM and flash in one line."""
+    """Return the total RAM and constants, and the algorithm, in one line."""
     ram = [] if drawn.ram_bytes is None else [f"RAM {drawn.ram_bytes} bytes"]
     return ", ".join([*ram, f"constants {drawn.constants_bytes} bytes"]) + (
         f"; planned by {shown(drawn.algorithm)}"
@@ -130,7 +130,7 @@ def _text(text: str, y: float, color: str, size: int, weight: str, x: float = 0)
 
 
 def _legend(pools: Sequence[Pool], y: float, colors: dict[str, Any]) -> list[Spec]:
-    """A swatch for each kind that there is, for overlaps and for rings."""
+    """Return a legend with a swatch for each kind of buffer, and for rings and overlaps."""
     buffers = [buffer for pool in pools for buffer in pool.buffers]
     used = {buffer.kind for buffer in buffers}
     entries: list[tuple[str, str | None, bool, bool]] = [

@@ -1,4 +1,4 @@
-"""The memory map for a terminal: bars of the pools, and the largest buffers over time."""
+"""The memory map on a terminal: bars of the pools, and the largest buffers over time."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _COLORS = {
 
 
 def map_text(drawn: MemoryMap) -> str:
-    """What `print_memory_map` prints, without colors."""
+    """Return the text that `print_memory_map` prints, without colors."""
     text = io.StringIO()
-    # In a notebook rich would display it instead.
+    # In a notebook, rich would display the text instead of writing it.
     settings: dict[str, Any] = {"force_jupyter": False, "force_terminal": False}
     print_memory_map(drawn, Console(file=text, width=_TEXT_WIDTH, color_system=None, **settings))
     return text.getvalue()
@@ -39,8 +39,8 @@ def map_text(drawn: MemoryMap) -> str:
 def print_memory_map(drawn: MemoryMap, console: Console | None = None) -> None:
     """Print for each pool a bar of its peak, lower bound and limit, then its largest buffers.
 
-    The lines are as wide as the terminal, between 40 and 200 columns. Characters that the encoding
-    of the output lacks are replaced by those of ASCII.
+    Lines have the width of the terminal, from 40 to 200 columns. ASCII replaces characters that the
+    encoding of the output lacks.
     """
     console = console or Console(highlight=False)
     width = min(max(console.width, _LEAST_WIDTH), _MOST_WIDTH)
@@ -51,13 +51,13 @@ def print_memory_map(drawn: MemoryMap, console: Console | None = None) -> None:
         lines = [_title(pool, width, cut), *_bars(pool, width, full, light)]
         if not pool.is_constant:
             lines += [Text(), *_largest(pool, drawn.positions, width, full, light, cut)]
-        # Printed as they are: they fit, and no name in them is markup.
+        # Do not wrap lines, which fit, and do not interpret names as markup.
         for line in [*lines, Text()]:
             console.print(line, soft_wrap=True, markup=False, emoji=False, highlight=False)
 
 
 def _signs(encoding: str) -> tuple[str, str, str]:
-    """A full cell, an empty one, and what stands for the rest of a name."""
+    """Return the characters for a full cell, an empty cell, and the cut end of a name."""
     signs = ("█", "·", "…")
     try:
         "".join(signs).encode(encoding)
@@ -73,7 +73,7 @@ def _title(pool: Pool, width: int, cut: str) -> Text:
 
 
 def _bars(pool: Pool, width: int, full: str, light: str) -> list[Text]:
-    """The peak, the lower bound and the limit, in one scale."""
+    """Return bars of the peak, the lower bound and the limit, in a common scale."""
     rows = [("peak", pool.peak_bytes, "red"), ("lower bound", pool.lower_bound_bytes, "cyan")]
     if pool.limit_bytes is not None:
         rows.append(("limit", pool.limit_bytes, "magenta"))
@@ -89,7 +89,7 @@ def _bars(pool: Pool, width: int, full: str, light: str) -> list[Text]:
 
 
 def _largest(pool: Pool, positions: int, width: int, full: str, light: str, cut: str) -> list[Text]:
-    """The largest buffers with the times at which they are live, as they begin."""
+    """Return the largest buffers with their live ranges, sorted by the start of these."""
     order = sorted(pool.buffers, key=lambda buffer: (-buffer.size_bytes, buffer.name))
     top = sorted(order[:_TOP_BUFFERS], key=lambda b: (b.live_ranges[:1], b.offset_bytes))
     if not top:
@@ -104,15 +104,15 @@ def _largest(pool: Pool, positions: int, width: int, full: str, light: str, cut:
         name = _fitted(shown(buffer.name), name_width, cut)
         start = f"{name} {buffer.size_bytes:>{digits}}  "
         lines.append(Text.assemble(start, _times(buffer, positions, cells, full, light)))
-    left = len(pool.buffers) - len(top)
-    if left:
+    hidden = len(pool.buffers) - len(top)
+    if hidden:
         rest = sum(b.size_bytes for b in order[_TOP_BUFFERS:])
-        lines.append(Text(f"and {left} smaller, of {rest} bytes"))
+        lines.append(Text(f"and {hidden} smaller, of {rest} bytes"))
     return lines
 
 
 def _times(buffer: Buffer, positions: int, cells: int, full: str, light: str) -> Text:
-    """A cell for each part of the time: full if the buffer is live in any of it."""
+    """Return a cell for each interval of positions, full if the buffer is live in part of it."""
     marked = [False] * cells
     for start, stop in buffer.live_ranges:
         first = start * cells // max(1, positions)
@@ -122,7 +122,7 @@ def _times(buffer: Buffer, positions: int, cells: int, full: str, light: str) ->
 
 
 def _bar(start: int, stop: int, most: int, cells: int, full: str, light: str, color: str) -> Text:
-    """A bar from zero on; what is there is never shown as nothing."""
+    """Return a bar with at least one full cell if `stop` is not zero."""
     length = max(1 if stop else 0, stop * cells // max(1, most))
     return _cells([start <= i < length for i in range(cells)], full, light, color)
 
@@ -135,7 +135,7 @@ def _cells(marked: Sequence[bool], full: str, light: str, color: str) -> Text:
 
 
 def _fitted(name: str, width: int, cut: str) -> str:
-    """The name, or its beginning, in exactly so many columns; some characters take two."""
+    """Pad or cut a name to `width` columns. Some characters take two columns."""
     if cell_len(name) <= width:
         return set_cell_size(name, width)
     return set_cell_size(name, width - 1) + cut

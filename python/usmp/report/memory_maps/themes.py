@@ -1,7 +1,7 @@
 """Colors of the memory map, light and dark.
 
-Texts have a contrast of 4.5 and more to what is behind them, and blocks are outlined, so that none
-is told from another by its color alone.
+Texts have a contrast of at least 4.5 to their background. Blocks have outlines, so that color is
+not the only difference between them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from usmp.report.map_data import KINDS
 
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-"""The first one is part of vl-convert, so that PNGs are the same on every machine."""
+"""Fonts of texts. vl-convert contains the first, so that PNGs are equal on every machine."""
 
 LIGHT: dict[str, Any] = {
     "page": "#ffffff",

@@ -1,6 +1,6 @@
-"""Vega, which draws the map: its JavaScript.
+"""The JavaScript of Vega, which draws the map.
 
-It comes with the package vl-convert, which the extra `report` installs.
+Vega is part of the package vl-convert, an optional dependency of `report`.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from functools import cache
 
 from usmp.support.vega_process import run_vega
 
-# The bundle's `vega` itself is empty; what is whole is the one in Vega-Embed, which also has the
-# interpreter of expressions that needs no `eval`.
+# Use Vega-Embed, because the `vega` of the bundle is empty. Vega-Embed also has an interpreter of
+# expressions that needs no `eval`.
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
 @cache
 def vega_javascript() -> str:
-    """Vega as a script that sets `window.vegaEmbed`, with no text that would end a script element.
+    """Return Vega as a script that sets `window.vegaEmbed` and cannot end a script element.
 
     Raises
     ------
     ReportExtraMissing
-        the package that has it is not installed.
+        the package with Vega is not installed.
     VegaFailed
-        the process that gives it fails.
+        the process that prints Vega's JavaScript failed.
     """
     bundle = run_vega("HTML", "javascript_bundle", snippet=_SNIPPET).decode()
     return bundle.replace("</script", "<\\/script")

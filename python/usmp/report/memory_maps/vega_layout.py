@@ -1,4 +1,4 @@
-"""How large the parts of a pool's drawing are."""
+"""Sizes of the parts of a pool's drawing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 LIVE_HEIGHT = 76
-"""Of the drawing of live bytes, in pixels."""
+"""Height of the chart of live bytes, in pixels."""
 
 _BAND_HEIGHT = 106
 _GAP = 14
@@ -23,11 +23,11 @@ class Panel:
     Parameters
     ----------
     map_height
-        of the addresses.
+        height of the map of addresses.
     has_operators
-        whether there is a band with the names of the operators.
+        whether the panel has a band with the names of operators.
     has_live
-        whether the live bytes are drawn.
+        whether the panel has a chart of live bytes.
     """
 
     map_height: int
@@ -36,17 +36,17 @@ class Panel:
 
     @property
     def live_top(self) -> int:
-        """Where the live bytes begin."""
+        """The top of the chart of live bytes."""
         return self.map_height + (_BAND_HEIGHT if self.has_operators else _GAP)
 
     @property
     def plot_height(self) -> int:
-        """Down to the axis of the positions."""
+        """The height down to the axis of program positions."""
         return self.live_top + LIVE_HEIGHT if self.has_live else self.map_height
 
     @property
     def height(self) -> int:
-        """With everything below."""
+        """The height with the axis and the names of operators."""
         if self.has_live:
             return self.plot_height + _AXIS_HEIGHT
         return self.live_top if self.has_operators else self.map_height + _AXIS_HEIGHT

@@ -7,7 +7,7 @@ from usmp.report.memory_maps.themes import FONT
 from usmp.report.memory_maps.vega_layout import Panel, Spec
 
 _LABEL_LIMIT = 116
-# What is searched for counts more than what is chosen.
+# Matches of a text search take precedence over the picked buffer.
 _IS_FAINT = (
     "(state.found ? !state.found[datum.id] : state.picked >= 0 && datum.id !== state.picked"
     " && !(state.related && state.related[datum.id]))"
@@ -18,7 +18,7 @@ _FILL = (
     " : scale('kind', datum.kind)"
 )
 _IS_MARKED = "datum.id === state.picked"
-# Outlines of many narrow or low blocks would hide their colors.
+# Draw no outlines of narrow or low blocks, because outlines would hide their colors.
 _IS_SMALL = (
     "(scale('x', datum.stop) - scale('x', datum.start) < 5"
     " || scale('y', datum.low) - scale('y', datum.high) < 3)"
@@ -27,7 +27,7 @@ _THIN = f"{_IS_SMALL} ? 0 : 0.6"
 
 
 def operator_ticks(panel: Panel) -> list[Spec]:
-    """A line where each operator begins, through both drawings, and the one that is picked."""
+    """Return a line at the start of each operator, and an area for the picked operator."""
     return [
         {
             "type": "rect",
@@ -66,7 +66,7 @@ def operator_ticks(panel: Panel) -> list[Spec]:
 
 
 def clipped(panel: Panel, marks: list[Spec]) -> Spec:
-    """A group that shows nothing outside of the addresses."""
+    """Return a group that clips marks to the map of addresses."""
     return {
         "type": "group",
         "encode": {
@@ -90,8 +90,8 @@ def _rectangle() -> Spec:
 
 
 def blocks_marks(pool: Pool) -> list[Spec]:
-    """Buffers, what they take of dying inputs, and their names."""
-    is_told = pool.is_constant and any(buffer.read_by for buffer in pool.buffers)
+    """Return the marks of buffers, of their overlaps with dying inputs, and of their names."""
+    shows_reads = pool.is_constant and any(buffer.read_by for buffer in pool.buffers)
     return [
         {
             "type": "rect",
@@ -101,7 +101,7 @@ def blocks_marks(pool: Pool) -> list[Spec]:
                 "update": {
                     **_rectangle(),
                     "fill": {"signal": _FILL},
-                    "fillOpacity": {"value": 0.45 if is_told else 1},
+                    "fillOpacity": {"value": 0.45 if shows_reads else 1},
                     "opacity": {"signal": _EMPHASIS},
                     "stroke": {"signal": f"{_IS_MARKED} ? theme.peak : theme.ink"},
                     "strokeWidth": {"signal": f"{_IS_MARKED} ? 2.5 : {_THIN}"},
@@ -146,7 +146,7 @@ def blocks_marks(pool: Pool) -> list[Spec]:
 
 
 def _hatch_line() -> Spec:
-    """A diagonal of a rectangle's hatching, `at` pixels from its corner along both sides."""
+    """Return a diagonal of a hatched rectangle, `at` pixels from its corner along both sides."""
     return {
         "x": {"signal": "datum.left + min(datum.at, datum.w)"},
         "y": {"signal": "datum.top + max(0, datum.at - datum.w)"},
@@ -159,7 +159,7 @@ def _hatch_line() -> Spec:
 
 
 def _names() -> list[Spec]:
-    """The names of the blocks, readable on hatching too."""
+    """Return the names of blocks, outlined so that they are readable on hatching."""
     place = {
         "x": {"signal": "(datum.left + datum.right) / 2"},
         "y": {"signal": "(datum.top + datum.bottom) / 2"},
@@ -189,7 +189,7 @@ def _names() -> list[Spec]:
 
 
 def entry_marks(panel: Panel) -> list[Spec]:
-    """A line where each of several entries begins, and its name at the top."""
+    """Return a line at the start of each entry, if there are several, and its name at the top."""
     return [
         {
             "type": "rule",
@@ -228,7 +228,7 @@ def entry_marks(panel: Panel) -> list[Spec]:
 
 
 def lines_marks() -> list[Spec]:
-    """Peak, lower bound and limit, each with its words above it."""
+    """Return the lines of peak, lower bound and limit, with a label above each."""
     color = {"signal": "theme[datum.line]"}
     is_visible = "datum.bytes >= ydom[0] && datum.bytes <= ydom[1] ? 1 : 0"
     place = {
@@ -272,6 +272,7 @@ def lines_marks() -> list[Spec]:
 
 
 def operator_labels(panel: Panel) -> list[Spec]:
+    """Return the marks of the names of operators below the map."""
     return [
         {
             "type": "text",
@@ -296,7 +297,7 @@ def operator_labels(panel: Panel) -> list[Spec]:
 
 
 def live_marks(panel: Panel) -> Spec:
-    """The live bytes, as steps, in a group that cuts off what is not visible."""
+    """Return the chart of live bytes as steps, clipped to the panel."""
     return {
         "type": "group",
         "encode": {

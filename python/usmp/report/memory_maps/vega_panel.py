@@ -1,7 +1,7 @@
 """The drawing of one pool in Vega's language: addresses over time, and the live bytes below.
 
-A panel is a group mark. It reads these signals of what is around it: `theme`, a dict of colors;
-`xdom` and `ydom`, what is visible; `state`, what is emphasized. Texts of models are data, and never
+A panel is a group mark. It reads signals of its parent: `theme`, a dict of colors; `xdom` and
+`ydom`, the visible intervals; `state`, the emphasized items. Texts of models are data, and never
 part of an expression.
 
 Source: the reference of Vega 6, https://vega.github.io/vega/docs/.
@@ -28,17 +28,17 @@ from usmp.report.memory_maps.vega_marks import (
 _HATCH_STEP = 6
 
 ALL_ALIKE: Spec = {"picked": -1, "related": None, "found": None, "operator": None}
-"""The signal `state` if nothing is emphasized."""
+"""Value of the signal `state` without emphasis."""
 
 
 def panel_of(drawn: MemoryMap, pool: Pool, map_height: int) -> Panel:
-    """The size that a pool needs."""
+    """Return the size of the panel of a pool."""
     has_operators = any(operator.positions is not None for operator in drawn.operators)
     return Panel(map_height, has_operators, has_live=not pool.is_constant)
 
 
 def panel_group(drawn: MemoryMap, pool: Pool, panel: Panel) -> Spec:
-    """The group mark; its width is the signal `width`."""
+    """Return the group mark of a pool, whose width is the signal `width`."""
     return {
         "type": "group",
         "encode": {
@@ -82,7 +82,7 @@ def _data(drawn: MemoryMap, pool: Pool, panel: Panel) -> list[Spec]:
             "source": "blocks",
             "transform": [
                 *places,
-                _kept("datum.right - datum.left > 34 && datum.bottom - datum.top >= 11"),
+                _filter("datum.right - datum.left > 34 && datum.bottom - datum.top >= 11"),
             ],
         },
         {
@@ -92,7 +92,7 @@ def _data(drawn: MemoryMap, pool: Pool, panel: Panel) -> list[Spec]:
                 *places,
                 {"type": "formula", "as": "w", "expr": "datum.right - datum.left"},
                 {"type": "formula", "as": "h", "expr": "datum.bottom - datum.top"},
-                _kept("datum.w > 4 && datum.h > 4"),
+                _filter("datum.w > 4 && datum.h > 4"),
                 {
                     "type": "formula",
                     "as": "at",
@@ -107,7 +107,7 @@ def _data(drawn: MemoryMap, pool: Pool, panel: Panel) -> list[Spec]:
             "transform": [
                 {"type": "formula", "as": "left", "expr": "scale('x', datum.start)"},
                 {"type": "formula", "as": "right", "expr": "scale('x', datum.stop)"},
-                _kept("datum.right - datum.left >= 4 && datum.left >= 0 && datum.left <= width"),
+                _filter("datum.right - datum.left >= 4 && datum.left >= 0 && datum.left <= width"),
             ],
         },
         {
@@ -117,7 +117,7 @@ def _data(drawn: MemoryMap, pool: Pool, panel: Panel) -> list[Spec]:
                 {"type": "formula", "as": "left", "expr": "scale('x', datum.start)"},
                 {"type": "formula", "as": "right", "expr": "scale('x', datum.stop)"},
                 {"type": "formula", "as": "middle", "expr": "(datum.left + datum.right) / 2"},
-                _kept(
+                _filter(
                     "datum.right - datum.left >= 12 && datum.middle >= 0 && datum.middle <= width"
                 ),
             ],
@@ -125,7 +125,7 @@ def _data(drawn: MemoryMap, pool: Pool, panel: Panel) -> list[Spec]:
     ]
 
 
-def _kept(expression: str) -> Spec:
+def _filter(expression: str) -> Spec:
     return {"type": "filter", "expr": expression}
 
 
@@ -171,7 +171,7 @@ def _axes(panel: Panel) -> list[Spec]:
             "tickCount": 5,
             "tickMinStep": 1,
             "zindex": 0,
-            # Not in the middle of the whole panel, which is longer.
+            # Center the title on the map, because the panel is taller than the map.
             "titleY": panel.map_height / 2,
             "titleAnchor": "start",
             "titleAlign": "center",
@@ -211,7 +211,7 @@ def _axes(panel: Panel) -> list[Spec]:
 
 
 def panel_signals(drawn: MemoryMap, pool: Pool) -> list[Spec]:
-    """What a panel reads, at first."""
+    """Return the signals that a panel reads, with their initial values."""
     return [
         {"name": "theme", "value": LIGHT},
         {"name": "xdom", "value": [0, max(1, drawn.positions)]},
