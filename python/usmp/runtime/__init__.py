@@ -1,6 +1,6 @@
 """Build and run the emitted C on this host; run modules of changing sizes in one buffer.
 
-Archives are read without TVM. What runs modules loads it, and comes when it is first asked for.
+Archives are read without TVM. Names of modules that need TVM are imported at their first use.
 """
 
 from __future__ import annotations
@@ -61,17 +61,17 @@ _LATER = {
     "compile_managed": "memory_planner_module",
     "profile_on_host": "profile_host",
 }
-"""Names that are not loaded with the package, and the modules that have them."""
+"""Names that are imported at their first use, and their modules."""
 
-# Type checkers would take any name for one of this package, if they saw that function.
+# Hide the function from type checkers, which would accept any name with it.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """One of these names, when it is first asked for."""
+        """Import and return a name of `_LATER` at its first use."""
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        found = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
-        globals()[name] = found
-        return found
+        value = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+        globals()[name] = value
+        return value

@@ -1,4 +1,4 @@
-"""Read a Model Library Format archive back."""
+"""Read a Model Library Format archive."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Archive:
     Parameters
     ----------
     files
-        path -> content.
+        contents of the files by path.
     metadata
         the parsed metadata.json.
     modules
-        name -> what the archive says of the model: entries, pools, plan.
+        descriptions of the models by name: entries, pools, plan.
     """
 
     files: dict[str, bytes] = field(repr=False)
@@ -40,32 +40,32 @@ class Archive:
     modules: dict[str, ArchivedModule]
 
     def module(self, name: str | None = None) -> ArchivedModule:
-        """One of the modules; the only one by default.
+        """Return a module by name, or the only one by default.
 
         Raises
         ------
         ValueError
-            there is no module of this name, or several and no name.
+            there is no module of this name, or there are several and no name is given.
         """
         if name is None and len(self.modules) == 1:
             return next(iter(self.modules.values()))
         if name is not None and name in self.modules:
             return self.modules[name]
-        held = ", ".join(f'"{known}"' for known in self.modules)
+        known_names = ", ".join(f'"{known}"' for known in self.modules)
         fault = (
             f"the archive holds {len(self.modules)} modules"
             if name is None
             else f'the archive holds no module "{name}"'
         )
-        raise ValueError(f"{fault}; choose one by its name: {held}")
+        raise ValueError(f"{fault}; choose one by its name: {known_names}")
 
     def code(self, name: str | None = None) -> dict[str, bytes]:
-        """Header, sources and object files of a model, path -> content; the only one by default.
+        """Return the header, sources and object files of a model by path.
 
         Raises
         ------
         ValueError
-            there is no module of this name, or several and no name.
+            there is no module of this name, or there are several and no name is given.
         """
         return _files_of(self.module(name), self.files)
 
@@ -75,17 +75,17 @@ class Archive:
         sources: Sequence[str | Path] = (),
         arena_bytes: int = DEFAULT_ARENA_BYTES,
     ) -> HostModule:
-        """Build a model for this host and load it; the only one by default.
+        """Build a model for this host and load it.
 
-        `sources` are C files of the user with the functions of accelerators, `arena_bytes` the
-        memory that it may allocate while it runs.
+        `sources` are C files of the user with functions of accelerators. `arena_bytes` is the size
+        of the arena for a model that allocates at run time.
 
         Raises
         ------
         ValueError
-            there is no module of this name, or several and no name.
+            there is no module of this name, or there are several and no name is given.
         BuildError
-            no C compiler, it reports an error or a warning, or it builds for another
+            there is no C compiler, it reports an error or a warning, or the code is for another
             machine.
         """
         from usmp.runtime.host import HostModule
@@ -107,9 +107,9 @@ class Archive:
         Raises
         ------
         NotProfiled
-            it was compiled without `--profile`.
+            the model was compiled without `--profile`.
         ValueError, BuildError
-            as `load` raises them.
+            as in `load`.
         """
         from usmp.runtime.profile_host import HostProfiler
 
@@ -118,14 +118,14 @@ class Archive:
         return HostProfiler(files, module.metadata, sources=sources, arena_bytes=arena_bytes)
 
     def extract(self, directory: str | Path) -> None:
-        """Write all files under `directory`, which is made if it is not there.
+        """Write all files below `directory`, which is created if it does not exist.
 
         Raises
         ------
         ArchiveError
             a link in the directory leads a file out of it.
         OSError
-            a file cannot be written; then none was, but for a fault while they are renamed.
+            a file cannot be written; then no file was changed, except if renaming failed.
         """
         root = Path(directory)
         root.mkdir(parents=True, exist_ok=True)
@@ -154,14 +154,14 @@ def load_archive(path: str | Path) -> Archive:
 
 
 def archive_of(files: dict[str, bytes]) -> Archive:
-    """Return the archive that has these files.
+    """Construct an archive from files by path.
 
     Raises
     ------
     ArchiveError
-        it has no metadata or no code, or is no Model Library Format archive of usmp.
+        metadata or code is missing, or this is no Model Library Format archive of usmp.
     DamagedMetadata
-        its metadata is not what `tvmc compile` writes.
+        the metadata is malformed.
     """
     if METADATA_FILE not in files:
         raise ArchiveError(f"not a Model Library Format archive: no {METADATA_FILE}")
@@ -173,28 +173,28 @@ def archive_of(files: dict[str, bytes]) -> Archive:
 
 
 def read_modules(metadata: Any) -> dict[str, ArchivedModule]:
-    """The modules that metadata.json describes, by name.
+    """Read the modules of metadata.json, by name.
 
     Raises
     ------
     ArchiveError
-        TVM wrote it, or the version is another one.
+        TVM wrote the archive, or it has another version of the format.
     DamagedMetadata
-        it is not what `tvmc compile` writes.
+        the metadata is malformed.
     """
     _check_is_ours(metadata)
     return {name: read_module(name, module) for name, module in metadata["modules"].items()}
 
 
 def _check_is_ours(metadata: Any) -> None:
-    """Check that usmp wrote the archive, in the version of the format that it writes now.
+    """Check that usmp wrote the archive, in the current version of the format.
 
     Raises
     ------
     ArchiveError
-        TVM did, or the version is another one.
+        TVM wrote it, or it has another version of the format.
     DamagedMetadata
-        it does not say what it holds.
+        the metadata has no modules.
     """
     if not isinstance(metadata, dict):
         raise DamagedMetadata('it has no "modules"')
@@ -215,7 +215,7 @@ def _check_is_ours(metadata: Any) -> None:
 
 
 def _is_of_tvm(module: Any) -> bool:
-    """TVM's own archives have no pools, and nothing that only ours have."""
+    """Return whether TVM wrote a module, which then has neither pools nor a C prefix."""
     memory = module.get("memory") if isinstance(module, dict) else None
     return isinstance(memory, dict) and "pools" not in memory and "c_prefix" not in module
 
@@ -228,38 +228,38 @@ def _written_by_tvm(why: str) -> str:
 
 
 def _files_of(module: ArchivedModule, files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Header, sources and object files of one module."""
+    """Return the header, sources and object files of a module, with the arena if it uses one."""
     name = re.escape(module.c_prefix.removeprefix("tvmgen_"))
     pattern = re.compile(
         rf"codegen/host/(include/tvmgen_{name}\.h|src/{name}_lib\d+\.c|lib/{name}_lib\d+\.o)"
     )
-    own = {path: content for path, content in files.items() if pattern.fullmatch(path)}
+    module_files = {path: content for path, content in files.items() if pattern.fullmatch(path)}
     if any(entry.takes_arena for entry in module.entries.values()):
-        own |= {path: files[path] for path in ARENA_PATHS if path in files}
-    return own
+        module_files |= {path: files[path] for path in ARENA_PATHS if path in files}
+    return module_files
 
 
 def _check_sources(module: ArchivedModule, files: Mapping[str, bytes]) -> None:
-    """Check that the code of the module is there, as its metadata describes it.
+    """Check that the code of a module exists, and that its header agrees with the metadata.
 
     Raises
     ------
     ArchiveError
-        it is not there.
+        code is missing.
     DamagedMetadata
-        the header has other sizes or members; a caller would provide too little.
+        the header has other sizes or members, so that a caller would provide too little memory.
     """
-    own = _files_of(module, files)
+    module_files = _files_of(module, files)
     if any(entry.takes_arena for entry in module.entries.values()):
         for path in ARENA_PATHS:
-            if path not in own:
+            if path not in module_files:
                 raise ArchiveError(f'module "{shown(module.name)}" lacks {path}')
-    for ending, what in ((".h", "header"), (".c", "source")):
-        if not any(path.endswith(ending) for path in own if path not in ARENA_PATHS):
+    for ending, noun in ((".h", "header"), (".c", "source")):
+        if not any(path.endswith(ending) for path in module_files if path not in ARENA_PATHS):
             raise ArchiveError(
-                f'not an archive of C code: no {what} of module "{shown(module.name)}" in codegen/'
+                f'not an archive of C code: no {noun} of module "{shown(module.name)}" in codegen/'
             )
-    header = own[f"codegen/host/include/{module.c_prefix}.h"]
+    header = module_files[f"codegen/host/include/{module.c_prefix}.h"]
     text = header.decode(errors="replace")
     _check_sizes(module, text)
     if module.metadata.get("interface_api") != "packed":
@@ -267,13 +267,13 @@ def _check_sources(module: ArchivedModule, files: Mapping[str, bytes]) -> None:
 
 
 def _check_sizes(module: ArchivedModule, header: str) -> None:
-    """The macros of tensors, symbolic sizes and pools."""
+    """Check the macros of tensors, symbolic sizes and pools in the header."""
     prefix = re.escape(module.c_prefix.upper())
     defined = dict(re.findall(rf"^#define {prefix}_(\w+) (\d+)$", header, re.MULTILINE))
     sizes = {}
     for entry in module.entries.values():
-        own = entry.c_prefix.removeprefix(f"{module.c_prefix}_").upper()
-        begin = "" if entry.c_prefix == module.c_prefix else f"{own}_"
+        entry_prefix = entry.c_prefix.removeprefix(f"{module.c_prefix}_").upper()
+        begin = "" if entry.c_prefix == module.c_prefix else f"{entry_prefix}_"
         for tensor in (*entry.inputs.values(), *entry.outputs.values()):
             macro = f"{begin}{tensor.c_name.upper()}"
             if not tensor.is_unbounded:
@@ -298,16 +298,16 @@ def _check_sizes(module: ArchivedModule, header: str) -> None:
 
 
 def _check_structs(module: ArchivedModule, header: str) -> None:
-    """What runs take: inputs, outputs, external pools and handles of accelerators."""
+    """Check the structs of inputs, outputs, external pools and devices in the header."""
     pools = [pool.c_name for pool in module.pools if not pool.is_internal]
     described = {}
     for entry in module.entries.values():
         tensors = {"inputs": entry.inputs.values(), "outputs": entry.outputs.values()}
-        for what, own in tensors.items():
-            members = [member for tensor in own for member in tensor.members(what)]
-            if what == "inputs":
+        for side, tensors_of_side in tensors.items():
+            members = [member for tensor in tensors_of_side for member in tensor.members(side)]
+            if side == "inputs":
                 members += [f"int32_t {size.c_name}" for size in entry.sizes.values()]
-            described[f"{entry.c_prefix}_{what}"] = members
+            described[f"{entry.c_prefix}_{side}"] = members
     described[f"{module.c_prefix}_workspace_pools"] = pools
     described[f"{module.c_prefix}_devices"] = module.metadata.get("devices", [])
     structs = _structs(header)
@@ -321,7 +321,7 @@ def _check_structs(module: ArchivedModule, header: str) -> None:
 
 
 def _structs(header: str) -> dict[str, list[str]]:
-    """The pointers, callbacks and sizes in each struct of a header, by its name."""
+    """Return the pointers, callbacks and sizes in each struct of a header, by its name."""
     structs: dict[str, list[str]] = {}
     members: list[str] = []
     for line in header.split("\n"):

@@ -1,4 +1,4 @@
-"""The entries of an archived module, as its metadata describes them, checked and typed."""
+"""Read the entries of an archived module from its metadata, with checks."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _DTYPES = (
     *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
     *("float16", "float32", "float64"),
 )
-"""Element types of inputs and outputs, as numpy writes them."""
+"""Element types of inputs and outputs, as NumPy writes them."""
 
 _MOST_AXES = 32
-"""Of arrays in every version of NumPy."""
+"""Most axes of an array that every version of NumPy supports."""
 _LONGEST_ENTRY_NAME = 64
 
 
@@ -47,20 +47,19 @@ class ArchivedTensor:
     Parameters
     ----------
     info
-        name, shape, element type, scale and zero point.
+        name, shape, element type, scale and zero point. A symbolic shape is at its upper bounds.
     c_name
-        the member of the C struct, and in capitals a part of the macros.
+        name of the member of the C struct, and in capitals a part of the macros.
     pool_name, byte_offset
-        its pool and offset, if it is in the workspace (use case U4).
+        pool and offset, if the tensor is in the workspace (use case U4 of TVM's RFC 0009).
     is_by_rows
-        whether the application gives or takes it row by row.
+        whether the application streams it row by row.
     symbolic_shape
-        its extents as expressions of sizes (`usmp.plain.size_expression`), if some depend on
-        them; else empty. The shape in `info` is that at the upper bounds.
+        extents as expressions of sizes (`usmp.plain.size_expression`); empty if none is symbolic.
     is_unbounded
-        whether it depends on a size without an upper bound, so that no bytes are its most.
+        whether it depends on a size without an upper bound, so that its bytes have no bound.
     is_updated
-        whether it is an input that the run updates in place, so that it is read and written.
+        whether it is an input that a run updates in place.
     """
 
     info: Tensor
@@ -73,7 +72,7 @@ class ArchivedTensor:
     is_updated: bool = False
 
     def members(self, what: str) -> list[str]:
-        """Its members in the C struct of "inputs" or "outputs"."""
+        """Return its members in the C struct of "inputs" or "outputs"."""
         if not self.is_by_rows:
             return [self.c_name]
         return [callback_member(what, self.c_name), context_member(self.c_name)]
@@ -86,15 +85,15 @@ class ArchivedEntry:
     Parameters
     ----------
     name
-        of the entry; "main" if the archive names none.
+        name of the entry; "main" if the archive names none.
     c_prefix
-        of the C symbols that are its own, such as "tvmgen_default" or "tvmgen_default_step".
+        prefix of its C symbols, such as "tvmgen_default" or "tvmgen_default_step".
     inputs, outputs
-        by name, in the order of the model.
+        tensors by name, in the order of the model.
     sizes
-        its symbolic sizes, by name, in the order of the C struct of inputs.
+        symbolic sizes by name, in the order of the C struct of inputs.
     takes_arena
-        whether runs take an arena, in which they allocate.
+        whether runs allocate in an arena.
     """
 
     name: str
@@ -106,27 +105,27 @@ class ArchivedEntry:
 
     @property
     def results(self) -> dict[str, ArchivedTensor]:
-        """Return what a run gives, by name: the outputs, then the inputs that it updates."""
+        """The results of a run by name: the outputs, then the updated inputs."""
         updated = {name: t for name, t in self.inputs.items() if t.is_updated}
         return {**self.outputs, **updated}
 
 
 def read_entries(mains: Sequence[Any], prefix: str, where: str) -> dict[str, ArchivedEntry]:
-    """Read what metadata.json says of the entries of a module.
+    """Read the entries of a module in metadata.json.
 
     Parameters
     ----------
     mains
-        what it has under "main".
+        value of "main".
     prefix
-        of the C symbols of the module.
+        prefix of the C symbols of the module.
     where
-        names the module in errors.
+        name of the module in errors.
 
     Raises
     ------
     DamagedMetadata
-        something is missing, of the wrong type, or contradicts something else.
+        a value is missing, has the wrong type, or contradicts another value.
     """
     try:
         tensors = [(main["inputs"].items(), main["outputs"].items()) for main in mains]
@@ -140,12 +139,14 @@ def read_entries(mains: Sequence[Any], prefix: str, where: str) -> dict[str, Arc
         name: ArchivedEntry(
             name,
             c_prefix_of_entry(prefix, name, names),
-            {tensor: _tensor(tensor, info, named, where) for tensor, info in inputs},
-            {tensor: _tensor(tensor, info, named, where) for tensor, info in outputs},
-            named,
+            {tensor: _tensor(tensor, info, entry_sizes, where) for tensor, info in inputs},
+            {tensor: _tensor(tensor, info, entry_sizes, where) for tensor, info in outputs},
+            entry_sizes,
             bool(main.get("takes_arena")),
         )
-        for name, main, (inputs, outputs), named in zip(names, mains, tensors, sizes, strict=True)
+        for name, main, (inputs, outputs), entry_sizes in zip(
+            names, mains, tensors, sizes, strict=True
+        )
     }
     for entry in entries.values():
         _check_updated(entry, where)
@@ -153,18 +154,12 @@ def read_entries(mains: Sequence[Any], prefix: str, where: str) -> dict[str, Arc
 
 
 def _check_updated(entry: ArchivedEntry, where: str) -> None:
-    """Check that results have names of their own, and that only inputs are updated.
-
-    Raises
-    ------
-    DamagedMetadata
-        one has the name of another one, or is an output.
-    """
+    """Raise DamagedMetadata if two results share a name, or if an output is updated."""
     for name, tensor in entry.inputs.items():
         if tensor.is_updated and (name in entry.outputs or tensor.is_by_rows):
-            what = "given by rows" if tensor.is_by_rows else "an output, too"
+            reason = "given by rows" if tensor.is_by_rows else "an output, too"
             raise DamagedMetadata(
-                f'input "{shown(name)}" of {where} is updated by a run, and cannot be {what}'
+                f'input "{shown(name)}" of {where} is updated by a run, and cannot be {reason}'
             )
     for name, tensor in entry.outputs.items():
         if tensor.is_updated:
@@ -172,12 +167,12 @@ def _check_updated(entry: ArchivedEntry, where: str) -> None:
 
 
 def _entry_names(mains: Sequence[Any], where: str) -> list[str]:
-    """The names of the entries; the only one of an earlier archive has none, and is "main".
+    """Return the names of the entries. A single entry of an earlier archive is called "main".
 
     Raises
     ------
     DamagedMetadata
-        a name is none of C or comes twice, or something that is shown of an entry is not there.
+        a name is no C identifier or is repeated, or a value that commands show is missing.
     """
     names: list[str] = []
     for main in mains:
@@ -198,7 +193,7 @@ def _entry_names(mains: Sequence[Any], where: str) -> list[str]:
 
 
 def _check_among_entries(main: Any, names: Collection[str], where: str) -> None:
-    """Check that what an entry shares with others can be shown."""
+    """Check the values of an entry that commands show if there are several entries."""
     read_value(main, "positions", is_range, where)
     peaks = read_value(main, "peak_bytes", lambda value: isinstance(value, dict), where)
     for pool in peaks:
@@ -228,10 +223,10 @@ def _tensor(name: str, entry: Any, sizes: Mapping[str, EntrySize], where: str) -
     is_updated = "updated" in entry and read_value(entry, "updated", is_truth, where)
     info = Tensor(name, shape, dtype, scale, zero_point)
     extents = read_extents(entry, shape, sizes, where)
-    has_no_most = is_unbounded(extents, sizes)
-    is_valid = is_missing if has_no_most else is_size
+    has_no_bound = is_unbounded(extents, sizes)
+    is_valid = is_missing if has_no_bound else is_size
     size = read_value(entry, "size", is_valid, where)
-    if not has_no_most and size != info.size_bytes:
+    if not has_no_bound and size != info.size_bytes:
         raise DamagedMetadata(f"{where} has {size} bytes, which is not {dtype}{shape}")
     pool, offset = None, None
     if "pool" in entry:
@@ -239,11 +234,11 @@ def _tensor(name: str, entry: Any, sizes: Mapping[str, EntrySize], where: str) -
         offset = read_value(entry, "offset", is_count, where)
     by_rows = {"rows": info.rows, "row_size": info.row_size_bytes}
     if "by_rows" in entry:
-        # Callbacks of hosts move so many bytes.
+        # The callbacks of the host copy this number of bytes.
         read_value(entry, "by_rows", lambda value: value == by_rows, where)
     c_name = read_value(entry, "c_name", is_identifier, where)
     return ArchivedTensor(
-        info, c_name, pool, offset, "by_rows" in entry, extents, has_no_most, is_updated
+        info, c_name, pool, offset, "by_rows" in entry, extents, has_no_bound, is_updated
     )
 
 

@@ -1,4 +1,4 @@
-"""One module of an archive, as its metadata describes it, checked and typed."""
+"""Read a module of an archive from its metadata, with checks."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ class ArchivedModule:
     Parameters
     ----------
     name
-        its name in the archive.
+        name in the archive.
     c_prefix
-        of its C symbols, such as "tvmgen_default".
+        prefix of the C symbols, such as "tvmgen_default".
     entries
-        by name, in the order of the model.
+        entries by name, in the order of the model.
     pools
-        in the order of the plan.
+        pools in the order of the plan.
     algorithm
-        which algorithm made the plan.
+        name of the planning algorithm.
     memory_pressure_bytes
-        most workspace bytes live at once, over all pools.
+        most workspace bytes that are live at once, over all pools.
     search_ended_by
-        as `MemoryPlan` has it.
+        as in `MemoryPlan`.
     metadata
-        all that metadata.json says of it; `print_memory_summary` takes this.
+        value of the module in metadata.json, for example for `print_memory_summary`.
     """
 
     name: str
@@ -73,22 +73,22 @@ class ArchivedModule:
 
     @property
     def state_size_bytes(self) -> int:
-        """Bytes that are kept between runs, in all pools together."""
+        """The bytes of states in all pools."""
         buffers = (buffer for pool in self.pools for buffer in pool.buffers)
         return sum(b.size_bytes for b in buffers if b.kind == BufferInfoKind.STATE)
 
 
 _PRUNED = ("weights_size_bytes", "macs")
-"""What is said of the weights before and after channels were removed."""
+"""Numbers before and after channels were pruned."""
 
 
 def read_module(name: str, metadata: Any) -> ArchivedModule:
-    """Read what metadata.json says of one module.
+    """Read a module of metadata.json.
 
     Raises
     ------
     DamagedMetadata
-        something is missing, of the wrong type, or contradicts something else.
+        a value is missing, has the wrong type, or contradicts another value.
     """
     where = f'module "{shown(name)}"'
     try:
@@ -139,7 +139,7 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
 
 
 def _check_placement(memory: Mapping[str, Any], where: str) -> None:
-    """Check that what the metadata says of the choice of pools, and of cycles, can be shown."""
+    """Check the placement policy and the estimated access cycles."""
     if "placement" not in memory:
         return
     placement, cycles = memory["placement"], "estimated_access_cycles"
@@ -153,13 +153,7 @@ def _check_placement(memory: Mapping[str, Any], where: str) -> None:
 
 
 def check_ram(memory: Mapping[str, Any], where: str) -> None:
-    """Check that the sums of the RAM are numbers; earlier archives lack them.
-
-    Raises
-    ------
-    DamagedMetadata
-        one is not.
-    """
+    """Raise DamagedMetadata if the sums of the RAM are no numbers. Earlier archives lack them."""
     if "ram" not in memory:
         return
     ram = memory["ram"]
@@ -170,61 +164,59 @@ def check_ram(memory: Mapping[str, Any], where: str) -> None:
 
 
 def _check_dynamic_allocations(memory: Mapping[str, Any], where: str) -> None:
-    """Check that what it says of buffers that runs allocate can be shown, if there are some."""
+    """Check the buffers that runs allocate, if there are any."""
     if "dynamic_allocations" not in memory:
         return
-    said, what = memory["dynamic_allocations"], f"the dynamic allocations of {where}"
-    read_value(said, "allocator", lambda value: value in DYNAMIC_ALLOCATORS, what)
+    allocations, subject = memory["dynamic_allocations"], f"the dynamic allocations of {where}"
+    read_value(allocations, "allocator", lambda value: value in DYNAMIC_ALLOCATORS, subject)
     is_object = is_list_of(lambda value: isinstance(value, dict))
-    for buffer in read_value(said, "buffers", is_object, what):
+    for buffer in read_value(allocations, "buffers", is_object, subject):
         for key in ("name", "function", "size", "why"):
-            read_value(buffer, key, is_text, what)
+            read_value(buffer, key, is_text, subject)
 
 
 def _check_pruned_channels(metadata: Mapping[str, Any], where: str) -> None:
-    """Check that it says in numbers which channels were removed, if any were."""
+    """Check the numbers of pruned channels, if there are any."""
     if "pruned_channels" not in metadata:
         return
-    said = metadata["pruned_channels"]
-    for key in ("channels", *(f"{what}{when}" for what in _PRUNED for when in ("_before", ""))):
-        read_value(said, key, is_count, f"the removed channels of {where}")
+    counts = metadata["pruned_channels"]
+    for key in ("channels", *(f"{number}{when}" for number in _PRUNED for when in ("_before", ""))):
+        read_value(counts, key, is_count, f"the removed channels of {where}")
 
 
 def _check_windows(metadata: Mapping[str, Any], where: str) -> None:
-    """Check that it says in numbers what runs take of windows, keep and compute, if there are
-    windows."""
+    """Check the numbers of sliding windows, if there are any."""
     if "windows" not in metadata:
         return
-    said, what = metadata["windows"], f"the windows of {where}"
+    windows, subject = metadata["windows"], f"the windows of {where}"
     for key in ("state_size_bytes", "macs", "window_macs"):
-        read_value(said, key, is_count, what)
-    read_value(said, "whole", is_list_of(is_text), what)
-    inputs = read_value(said, "inputs", lambda value: isinstance(value, dict), what)
+        read_value(windows, key, is_count, subject)
+    read_value(windows, "whole", is_list_of(is_text), subject)
+    inputs = read_value(windows, "inputs", lambda value: isinstance(value, dict), subject)
     for window in inputs.values():
         for key in ("rows", "window_rows"):
-            read_value(window, key, is_count, what)
+            read_value(window, key, is_count, subject)
 
 
 def _check_search(metadata: Mapping[str, Any], where: str) -> None:
-    """Check that it names the choices that were compared, with bytes in numbers."""
-    what = f"the search of {where}"
+    """Check the choices that the search compared, and their bytes."""
+    subject = f"the search of {where}"
     is_objects = is_list_of(lambda value: isinstance(value, dict))
     for line in read_value({"search": [], **metadata}, "search", is_objects, where):
         for key in ("stage", "taken", *(["entry"] if "entry" in line else [])):
-            read_value(line, key, is_text, what)
-        alternatives = read_value(line, "alternatives", is_objects, what)
+            read_value(line, key, is_text, subject)
+        alternatives = read_value(line, "alternatives", is_objects, subject)
         for alternative in alternatives:
             for key in ("value", "why"):
-                read_value(alternative, key, is_text, what)
-        for one in (line, *alternatives):
+                read_value(alternative, key, is_text, subject)
+        for choice in (line, *alternatives):
             for key in ("peak_bytes", "bound_bytes"):
-                if key in one:
-                    read_value(one, key, is_count, what)
+                if key in choice:
+                    read_value(choice, key, is_count, subject)
 
 
 def _check_schedules(metadata: Mapping[str, Any], where: str) -> None:
-    """Check that it says in numbers what each choice of schedules takes, and names their tiles, if
-    there was a choice."""
+    """Check the costs of each choice of schedules, and the tiles, if there was a choice."""
     if "schedule_choices" not in metadata:
         return
     choices = metadata["schedule_choices"]
@@ -240,17 +232,17 @@ def _check_schedules(metadata: Mapping[str, Any], where: str) -> None:
 
 
 def _check_image_layout(metadata: Mapping[str, Any], where: str) -> None:
-    """Check that it says in numbers what either order of channels takes, if there was a choice."""
+    """Check the peaks of either order of channels, if there was a choice."""
     if "image_layout" not in metadata:
         return
-    said, what = metadata["image_layout"], f"the layout of images of {where}"
-    read_value(said, "layout", lambda value: value in ("NCHW", "NHWC"), what)
+    layouts, subject = metadata["image_layout"], f"the layout of images of {where}"
+    read_value(layouts, "layout", lambda value: value in ("NCHW", "NHWC"), subject)
     for order in ("first", "last"):
-        read_value(said, f"channels_{order}_peak_bytes", is_count, what)
+        read_value(layouts, f"channels_{order}_peak_bytes", is_count, subject)
 
 
 def _check_accelerators(metadata: Mapping[str, Any], where: str) -> None:
-    """Check that there are no functions of accelerators, or all have what a caller needs."""
+    """Check that each function of an accelerator has a symbol, and that there are devices."""
     if "devices" not in metadata and "accelerator_functions" not in metadata:
         return
     devices, functions = metadata.get("devices"), metadata.get("accelerator_functions")

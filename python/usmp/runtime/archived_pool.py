@@ -1,4 +1,4 @@
-"""A memory pool of an archive, as its metadata describes it, checked and typed."""
+"""Read a memory pool of an archive from its metadata, with checks."""
 
 from __future__ import annotations
 
@@ -28,36 +28,36 @@ _KINDS = {kind.name.lower(): kind for kind in BufferInfoKind} | {
 
 @dataclass(frozen=True)
 class ArchivedPool:
-    """A memory pool, and the buffers in it; all sizes are bytes.
+    """A memory pool and its buffers. All sizes are in bytes.
 
     Parameters
     ----------
     name, c_name
-        as the user called it, and as the C code does.
+        name that the user gave it, and name in the C code.
     is_constant
-        whether it holds constants, or else the workspace.
+        whether it is for constants rather than for the workspace.
     is_internal
-        whether it is an array of the generated code; the application passes others.
+        whether it is an array of the generated code; the application passes other pools.
     size_hint_bytes
-        the most that the plan might use; -1 for no limit.
+        limit on the plan; -1 for no limit.
     size_bytes
-        what the plan takes.
+        size of the plan.
     alignment_bytes
-        of which the address at which the plan begins must be a multiple.
+        alignment of the address at which the plan begins.
     first_byte
-        of the memory at which the plan begins; those before it belong to others.
+        offset in the memory at which the plan begins; earlier bytes belong to others.
     address
-        of the memory's first byte; None if it is not known.
+        address of the first byte of the memory; None if unknown.
     peak_bytes
-        highest end address used.
+        highest end address in use.
     memory_pressure_bytes
-        most bytes live at once; with overlap the peak may be smaller.
+        most bytes that are live at once; with overlap the peak may be smaller.
     lower_bound_bytes, is_optimal
-        what is proved of `peak_bytes`, as `PoolBound` has it.
+        proved lower bound of the peak, and whether the peak is proved optimal (see `PoolBound`).
     live_at_peak
-        names of the buffers live then; empty for constants.
+        names of the buffers that are live at the peak; empty for constants.
     buffers
-        those that it holds.
+        buffers in the pool.
     """
 
     name: str
@@ -78,25 +78,25 @@ class ArchivedPool:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing lies in it: its address may be NULL."""
+        """Whether the pool has no buffers, so that its address may be NULL."""
         return not self.buffers
 
     @property
     def declared_bytes(self) -> int:
-        """The bytes that the header has to declare: at least one for an array of the application,
-        unless nothing lies in the pool. Computed apart from what prints the header, to check it."""
+        """The size that the header must declare, at least 1 for an external pool with buffers. It
+        is not computed by the printer of the header, so that it can check the header."""
         has_address = not self.is_internal and not self.is_empty
         size = self.size_bytes + (0 if self.is_internal else self.first_byte)
         return max(size, 1) if has_address else size
 
 
 def read_pool(entry: Any, entries: Collection[str], where: str) -> ArchivedPool:
-    """Read what metadata.json says of one pool, in a module with these entries.
+    """Read a pool of metadata.json, in a module with these entries.
 
     Raises
     ------
     DamagedMetadata
-        something is missing, of the wrong type, or contradicts something else.
+        a value is missing, has the wrong type, or contradicts another value.
     """
     name = read_value(entry, "name", is_text, f"a pool of {where}")
     where = f'pool "{shown(name)}" of {where}'
@@ -149,7 +149,7 @@ def read_pool(entry: Any, entries: Collection[str], where: str) -> ArchivedPool:
 
 
 def _place(entry: Any, where: str) -> tuple[int, int | None]:
-    """The byte of a memory at which the plan begins, and the address of the first one."""
+    """Return the offset in the memory at which the plan begins, and the address of the memory."""
     alignment = read_value(entry, "alignment_bytes", is_size, where)
     lines, offset, first, address = (
         read_value(entry, key, is_valid, where) if key in entry else 0

@@ -1,4 +1,4 @@
-"""The symbolic sizes of an archived module, and shapes that depend on them, checked and typed."""
+"""Read the symbolic sizes and shapes of an archived module from its metadata, with checks."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ from usmp.support.plain_text import shown
 
 
 def read_sizes(main: Mapping[str, Any], where: str) -> dict[str, EntrySize]:
-    """Read what metadata.json says of the sizes of an entry; there may be none.
+    """Read the symbolic sizes of an entry in metadata.json, if there are any.
 
     Raises
     ------
     DamagedMetadata
-        something is missing, of the wrong type, or contradicts something else.
+        a value is missing, has the wrong type, or contradicts another value.
     """
     if "sizes" not in main:
         return {}
     sizes = read_value(main, "sizes", lambda value: isinstance(value, dict), where)
-    found = {name: _size(name, size, where) for name, size in sizes.items()}
+    entry_sizes = {name: _size(name, size, where) for name, size in sizes.items()}
     if "workspace_sizes" in main:
-        _check_workspace_sizes(main, found, where)
-    return found
+        _check_workspace_sizes(main, entry_sizes, where)
+    return entry_sizes
 
 
 def _check_workspace_sizes(
     main: Mapping[str, Any], sizes: Mapping[str, EntrySize], where: str
 ) -> None:
-    """Check that what it says of the bytes that runs need can be computed, and is what it shows."""
+    """Check the expressions of the workspace sizes of a run, and their text."""
     is_object = is_list_of(lambda value: isinstance(value, dict))
-    for said in read_value(main, "workspace_sizes", is_object, where):
-        pool = read_value(said, "pool", is_text, where)
-        _check_bytes_of_run(said, set(sizes), f'what "{shown(pool)}" of {where} takes')
+    for workspace in read_value(main, "workspace_sizes", is_object, where):
+        pool = read_value(workspace, "pool", is_text, where)
+        _check_bytes_of_run(workspace, set(sizes), f'what "{shown(pool)}" of {where} takes')
 
 
-def _check_bytes_of_run(said: Mapping[str, Any], known: set[str], where: str) -> None:
-    """The same of one pool; `known` are the names of the sizes."""
+def _check_bytes_of_run(workspace: Mapping[str, Any], known: set[str], where: str) -> None:
+    """Check the expressions of the size of one pool, and their text. `known` has the names."""
 
     def is_value(pair: Any) -> bool:
         is_new = isinstance(pair, list) and len(pair) == 2 and is_identifier(pair[0])
@@ -62,10 +62,10 @@ def _check_bytes_of_run(said: Mapping[str, Any], known: set[str], where: str) ->
         known.add(pair[0])
         return True
 
-    values = read_value(said, "values", is_list_of(is_value), where)
-    result = read_value(said, "bytes", lambda value: is_size_expression(value, known), where)
+    values = read_value(workspace, "values", is_list_of(is_value), where)
+    result = read_value(workspace, "bytes", lambda value: is_size_expression(value, known), where)
     text = computed_text([(name, value) for name, value in values], result)
-    read_value(said, "text", lambda value: value == text, where)
+    read_value(workspace, "text", lambda value: value == text, where)
 
 
 def _size(name: str, size: Any, where: str) -> EntrySize:
@@ -84,7 +84,7 @@ def _is_bound(value: Any) -> bool:
 
 
 def is_unbounded(extents: Sequence[SizeExpression], sizes: Mapping[str, EntrySize]) -> bool:
-    """Whether a tensor depends on a size without an upper bound."""
+    """Return whether a tensor depends on a size without an upper bound."""
     names = [name for extent in extents for name in sizes_in(extent)]
     return any(sizes[name].upper_bound is None for name in names)
 
@@ -95,24 +95,24 @@ def read_extents(
     sizes: Mapping[str, EntrySize],
     where: str,
 ) -> list[SizeExpression]:
-    """Read the extents of a tensor that depend on sizes; empty if none does.
+    """Read the symbolic extents of a tensor; empty if no extent is symbolic.
 
     Parameters
     ----------
     tensor
-        what metadata.json says of it.
+        value of the tensor in metadata.json.
     shape
-        its extents at the upper bounds, or the lower ones of sizes that have no upper ones.
+        extents at the upper bounds of sizes, or at the lower bounds of sizes without upper ones.
     sizes
-        of its entry.
+        symbolic sizes of the entry.
     where
-        names the tensor in errors.
+        name of the tensor in errors.
 
     Raises
     ------
     DamagedMetadata
-        they are no expressions of the sizes, may be larger than `shape` or negative, or the text
-        says something else.
+        an extent is no expression of the sizes, may exceed `shape` or be negative, or differs from
+        its text.
     """
     if "symbolic_shape" not in tensor:
         return []

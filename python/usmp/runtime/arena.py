@@ -1,4 +1,4 @@
-"""The arena of a model that allocates while it runs, in memory of this host."""
+"""The arena of a model that allocates at run time, in memory of this host."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from usmp.support.tvmc_exception import TVMCException
 
 
 class ArenaExhausted(TVMCException, RuntimeError):
-    """A model needs a larger arena.
+    """The arena is too small for a run of a model.
 
     Parameters
     ----------
     text
-        says so.
+        text of the message.
     needed_bytes
-        what the arena must have at least, so that the run gets further.
+        smallest arena with which the failed allocation succeeds.
     """
 
     def __init__(self, text: str, needed_bytes: int) -> None:
@@ -41,14 +41,14 @@ class _Struct(ctypes.Structure):
 
 
 class HostArena:
-    """An arena.
+    """An arena in memory of this host.
 
     Parameters
     ----------
     library
-        has its functions.
+        the built library with the functions of arenas.
     memory
-        bytes that it gives away.
+        array of bytes in which to allocate.
 
     Raises
     ------
@@ -66,24 +66,24 @@ class HostArena:
 
     @property
     def argument(self) -> object:
-        """What C functions take."""
+        """The argument of C functions that take an arena."""
         return ctypes.byref(self._struct)
 
     @property
     def capacity(self) -> int:
-        """Bytes of its memory."""
+        """The size of the memory in bytes."""
         return int(self._struct.capacity)
 
     @property
     def used(self) -> int:
-        """Bytes that are in use; 0 between runs."""
+        """The bytes in use; 0 between runs."""
         return int(self._struct.used)
 
     @property
     def high_water(self) -> int:
-        """The most bytes that were in use or asked for at one time, since `reset`."""
+        """The high-water mark since `reset` in bytes, including a failed allocation."""
         return int(self._struct.high_water)
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Free all allocations, and reset the high-water mark."""
         self._reset(self.argument)

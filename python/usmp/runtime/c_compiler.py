@@ -1,4 +1,4 @@
-"""The host's C compiler."""
+"""Call the C compiler of the host."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ DEFAULT_FLAGS = ("-O2",)
 
 
 class BuildError(TVMCException, RuntimeError):
-    """The host's C compiler is missing, or refused the emitted C."""
+    """The C compiler of the host is missing, or rejected the emitted C."""
 
 
 def compile_c(arguments: Sequence[str], output: Path) -> None:
-    """Call the host's C compiler: `$CC`, or `cc`.
+    """Call the C compiler of the host: `$CC`, or `cc`.
 
     Raises
     ------
     BuildError
-        it is missing, or reports an error or a warning.
+        the compiler is missing, or reports an error or a warning.
     """
     compiler = os.environ.get("CC", "").split() or ["cc"]
     try:
@@ -42,7 +42,7 @@ def compile_c(arguments: Sequence[str], output: Path) -> None:
 
 
 def tvm_ffi_include() -> list[str]:
-    """The compiler's options that find the headers of tvm-ffi; they are not ours to warn about."""
+    """Return the options for the headers of tvm-ffi, as system headers without warnings."""
     from tvm_ffi import libinfo
 
     folders = dict.fromkeys([libinfo.find_include_path(), libinfo.find_dlpack_include_path()])

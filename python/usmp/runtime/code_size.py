@@ -1,10 +1,9 @@
-"""What the code of a model takes, once it is compiled.
+"""Measure the size of the compiled code of a model, for all commands.
 
-Every command that gives a size of code measures it here. Counted is what the code puts into flash
-beside constant pools: the functions of the model, their tables, the first values of variables, and
-for the core of a microcontroller what they call of the C library. Start-up code and what an
-application has besides are not. Code that LLVM made is in object files: where none can link them,
-their sections are counted, which is an estimate.
+The size is the flash beside constant pools: functions of the model, tables, initial values of
+variables, and for microcontrollers the called functions of the C library. Start-up code and the
+application are not counted. If object files of LLVM cannot be linked, the size is estimated as the
+sum of their sections.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ from usmp.support.plain_text import shown
 from usmp.support.temporary_folder import temporary_folder
 
 LONGEST_SECONDS = 300.0
-"""After which a compiler is ended: an archive may have C that it would never finish."""
+"""Time limit of a compiler, because an archive may have C that takes forever to compile."""
 
 OPTIMIZATION = "-O2"
 _LLVM = "LLVM"
 _NOT_IN_FLASH = (".eh_frame", ".note", ".comment", ".interp", ".gnu")
-"""Beginnings of the names of sections that hosts add, and programs for microcontrollers lack."""
+"""Prefixes of sections that hosts add, but that programs for microcontrollers lack."""
 
 _HOST_FLAGS = ("-r", "-nostdlib")
-"""One object file, without what other machines would add of their C library."""
+"""Flags to link one object file for a host, without a C library."""
 
 _BARE_METAL_FLAGS = (
     "-nostartfiles",
@@ -51,7 +50,7 @@ _BARE_METAL_FLAGS = (
     "-Wl,--unresolved-symbols=ignore-all",
     "-Wl,--no-warn-rwx-segments",
 )
-"""A program with what the code calls of the C library, and nothing else."""
+"""Flags to link the code with the C library that it calls, and nothing else."""
 
 _LINKER_SCRIPT = """\
 SECTIONS {
@@ -61,8 +60,8 @@ SECTIONS {
   .bss (NOLOAD) : { *(.bss .bss.* .sbss .sbss.* .noinit.* COMMON) }
 }
 """
-"""Those of C libraries have a stack and more. Code and tables are apart, for else the bytes between
-them, which align constant pools, would be code."""
+"""A script without the stack of a C library's own script. Code and tables are separate sections, so
+that padding before aligned constant pools does not count as code."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +71,9 @@ class CrossCompiler:
     Parameters
     ----------
     program
-        such as "arm-none-eabi-gcc".
+        name of the program, such as "arm-none-eabi-gcc".
     flags
-        that choose the CPU and the C library.
+        options that select the CPU and the C library.
     """
 
     program: str
@@ -88,21 +87,21 @@ class CompiledCode:
     Parameters
     ----------
     compiler
-        the command, without files; where an object file has the operators, LLVM and its options.
+        the command without files, or LLVM and its options if it compiled the operators.
     size_bytes
-        code and constants outside of constant pools: what it takes of the flash beside them.
+        flash for code, and for constants outside of constant pools.
     variables_size_bytes
-        what it takes of the RAM beside workspace pools and the stack.
+        RAM outside of workspace pools and of the stack.
     functions
-        bytes of each operator's function, with the functions that are parts of it; those that were
-        inlined into another are missing.
+        bytes of the function of each operator, with its helper functions; inlined functions are
+        missing.
     has_library
-        whether functions of the C library that it calls are in the sizes.
+        whether the sizes include the called functions of the C library.
     stack_size_bytes
-        the most that its functions use, without those of the C library; None if it is not known.
+        most stack of its functions, without those of the C library; None if unknown.
     not_linked
-        why the object files of the operators could not be linked; then the sizes are the sums of
-        their sections. None if they were, or there are none.
+        reason why object files could not be linked, so that sizes are sums of their sections; None
+        if they were linked, or if there are none.
     """
 
     compiler: str
@@ -122,24 +121,24 @@ class CompiledCode:
 def compiled_code(
     files: Mapping[str, bytes], metadata: Mapping[str, Any], cross: CrossCompiler | None = None
 ) -> CompiledCode:
-    """Compile the code of a module and measure it; nothing of it runs.
+    """Compile the code of a module and measure it, without running it.
 
     Parameters
     ----------
     files
-        header, sources and object files of the module, path -> content; others are ignored.
+        header, sources and object files of the module by path; other files are ignored.
     metadata
-        of the module.
+        metadata of the module.
     cross
-        the compiler; this host's (`$CC`, or `cc`) by default.
+        the compiler; by default that of this host (`$CC`, or `cc`).
 
     Raises
     ------
     BuildError
-        the compiler is missing, reports an error, does not end, or writes no ELF file.
+        the compiler is missing, reports an error, exceeds its time limit, or writes no ELF file.
     """
-    own = {name: content for name, content in files.items() if name.startswith("codegen/")}
-    objects = [content for name, content in own.items() if name.endswith(".o")]
+    module_files = {name: content for name, content in files.items() if name.startswith("codegen/")}
+    objects = [content for name, content in module_files.items() if name.endswith(".o")]
     command = os.environ.get("CC", "").split() or ["cc"]
     flags: Sequence[str] = _HOST_FLAGS
     if cross is not None:
@@ -154,7 +153,7 @@ def compiled_code(
     command.append(OPTIMIZATION)
     is_packed = metadata.get("interface_api") == "packed"
     with temporary_folder() as folder:
-        code = [path for path in write_files(own, folder) if path.suffix in (".c", ".o")]
+        code = [path for path in write_files(module_files, folder) if path.suffix in (".c", ".o")]
         include = [
             f"-I{folder / 'codegen/host/include'}",
             *(tvm_ffi_include() if is_packed else []),
@@ -168,20 +167,20 @@ def compiled_code(
         _run([*command, *options, *map(str, code), *library, "-o", str(output)], folder)
         measured = _measured([output.read_bytes()], metadata, compiler, cross is not None)
         graphs = [path.read_text(errors="replace") for path in folder.glob("*.ci")]
-    # Object files of an archive have no graphs.
+    # The stack is known only without object files, which have no call graphs.
     is_whole = bool(graphs) and all(path.suffix == ".c" for path in code)
     return replace(measured, stack_size_bytes=most_stack_bytes(graphs) if is_whole else None)
 
 
 def _with_float_abi(flags: Sequence[str], objects: Sequence[bytes]) -> list[str]:
-    """The flags, with which C can be linked with these: LLVM's default is no FPU's registers."""
+    """Return flags whose float ABI matches object files: LLVM passes no floats in FPU registers."""
     if not objects or any(map(has_float_registers, objects)):
         return list(flags)
     return ["-mfloat-abi=softfp" if flag == "-mfloat-abi=hard" else flag for flag in flags]
 
 
 def _llvm(metadata: Mapping[str, Any]) -> str:
-    """LLVM, with the options of the target that it made code for."""
+    """Return "LLVM" with the options of its target."""
     targets = metadata.get("target")
     for target in map(str, targets if isinstance(targets, list) else []):
         if target.split()[:1] == ["llvm"]:
@@ -190,7 +189,7 @@ def _llvm(metadata: Mapping[str, Any]) -> str:
 
 
 def _why_not_linked(command: Sequence[str], objects: Sequence[bytes]) -> str | None:
-    """Why a compiler cannot link these with C; None if it can."""
+    """Return the reason why a compiler cannot link object files with C, or None if it can."""
     if shutil.which(command[0]) is None:
         return f"{command[0]} is not installed"
     if not objects:
@@ -204,10 +203,10 @@ def _why_not_linked(command: Sequence[str], objects: Sequence[bytes]) -> str | N
             return str(error)
         machine = machine_of(output.read_bytes())
     for content in objects:
-        found = machine_of(content)
-        if found != machine:
+        object_machine = machine_of(content)
+        if object_machine != machine:
             return (
-                f"the archive has machine code for {found or 'an unknown machine'}, and "
+                f"the archive has machine code for {object_machine or 'an unknown machine'}, and "
                 f"{command[0]} links that for {machine or 'another one'}"
             )
     return None
@@ -216,16 +215,16 @@ def _why_not_linked(command: Sequence[str], objects: Sequence[bytes]) -> str | N
 def _run(command: Sequence[str], folder: Path) -> None:
     program = command[0]
     try:
-        done = run_program(command, temporary=folder, timeout_seconds=LONGEST_SECONDS)
+        process = run_program(command, temporary=folder, timeout_seconds=LONGEST_SECONDS)
     except OSError as error:
         raise BuildError(f"{program} cannot be started ({error.strerror})") from error
     except subprocess.TimeoutExpired:
         raise BuildError(f"{program} did not end within {LONGEST_SECONDS:g} seconds") from None
-    if done.returncode != 0:
-        # That the linker failed, the line before it says better.
-        lines = [line for line in done.stderr.splitlines() if not line.startswith("collect2:")]
+    if process.returncode != 0:
+        # Skip the last line of the linker, because the line before it has the reason.
+        lines = [line for line in process.stderr.splitlines() if not line.startswith("collect2:")]
         errors = [line for line in lines if "error" in line] or lines or ["no message"]
-        # Where the temporary folder is, and how the compiler names its files there, says nothing.
+        # Remove names of temporary folders and files, which mean nothing to the user.
         text = re.sub(rf"{re.escape(f'{folder}{os.sep}')}cc\w{{6}}\.o\b", "the C", errors[0])
         text = text.replace(f"{folder}{os.sep}", "")
         raise BuildError(f"{program} reports an error: {shown(text)}")
@@ -234,7 +233,7 @@ def _run(command: Sequence[str], folder: Path) -> None:
 def _measured(
     contents: Sequence[bytes], metadata: Mapping[str, Any], compiler: str, has_library: bool
 ) -> CompiledCode:
-    """The sizes of all of these files together."""
+    """Return the total sizes of ELF files."""
     try:
         elves = [ELFFile(BytesIO(content)) for content in contents]
         sections = [
@@ -267,7 +266,7 @@ def _measured(
 
 
 def _symbols(elf: ELFFile) -> Iterator[tuple[str, int, bool]]:
-    """Name, bytes, and whether it is a function, of what is defined."""
+    """Yield name and bytes of each defined symbol, and whether it is a function."""
     table = elf.get_section_by_name(".symtab")
     for symbol in table.iter_symbols() if isinstance(table, SymbolTableSection) else ():
         if symbol["st_shndx"] != "SHN_UNDEF" and symbol["st_size"]:
@@ -277,8 +276,8 @@ def _symbols(elf: ELFFile) -> Iterator[tuple[str, int, bool]]:
 def _by_function(
     symbols: Sequence[tuple[str, int, bool]], metadata: Mapping[str, Any]
 ) -> dict[str, int]:
-    """Bytes by the function of an operator; a part of one has its name and a suffix. A function
-    without a symbol was inlined, and its bytes are not known."""
+    """Return the bytes of operator functions by name, with their helper functions, whose names have
+    a suffix. Inlined functions have no symbol, and are missing."""
     names = {
         str(function["function_name"])
         for function in metadata["memory"]["functions"].get("operator_functions", ())

@@ -1,4 +1,4 @@
-"""Are two arrays the same result?"""
+"""Compare two arrays with tolerances for floats."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 
 RELATIVE_TOLERANCE = 1e-4
 ABSOLUTE_TOLERANCE = 1e-5
-"""Floats of two machines differ in the last bits of exponentials and the like."""
+"""Tolerances for floats, because exponentials differ in the last bits between machines."""
 RELATIVE_TOLERANCE_16 = 1e-3
-"""Of float16: a unit in the last place."""
+"""Tolerance for float16: one unit in the last place."""
 
 
 def first_difference(actual: np.ndarray, expected: np.ndarray) -> str | None:
-    """What differs, in words; None if nothing does.
+    """Return a description of the first difference of two arrays, or None if they are equal.
 
     Integers must be equal; floats may differ by the tolerances of this module.
     """
@@ -22,15 +22,15 @@ def first_difference(actual: np.ndarray, expected: np.ndarray) -> str | None:
         )
     if actual.dtype.kind == "f":
         tolerance = RELATIVE_TOLERANCE_16 if actual.dtype == np.float16 else RELATIVE_TOLERANCE
-        # In float16 the tolerance itself would be rounded.
+        # Compare in float64, because float16 would round the tolerance.
         both = (actual.astype(np.float64), expected.astype(np.float64))
-        same = np.isclose(*both, tolerance, ABSOLUTE_TOLERANCE, equal_nan=True)
+        is_equal = np.isclose(*both, tolerance, ABSOLUTE_TOLERANCE, equal_nan=True)
     else:
-        same = actual == expected
-    if np.all(same):
+        is_equal = actual == expected
+    if np.all(is_equal):
         return None
-    where = tuple(int(i) for i in np.argwhere(~same)[0])
+    where = tuple(int(i) for i in np.argwhere(~is_equal)[0])
     return (
-        f"{np.count_nonzero(~same)} of {same.size} elements, first at {list(where)}: "
+        f"{np.count_nonzero(~is_equal)} of {is_equal.size} elements, first at {list(where)}: "
         f"{actual[where]}, not {expected[where]}"
     )

@@ -1,4 +1,4 @@
-"""C files of the user that a model needs: the functions of its accelerators."""
+"""C files of the user with functions that a model calls, such as those of accelerators."""
 
 from __future__ import annotations
 
@@ -12,14 +12,7 @@ from usmp.support.plain_text import printable
 
 
 def check_sources(metadata: Mapping[str, Any], sources: Sequence[str | Path]) -> None:
-    """Check that there are no functions of accelerators or of TVM's runtime, or sources that may
-    define them.
-
-    Raises
-    ------
-    BuildError
-        there are functions, but no sources.
-    """
+    """Raise BuildError if the model calls functions of the user, but there are no sources."""
     symbols = [function["symbol"] for function in metadata.get("accelerator_functions", [])]
     if symbols and not sources:
         raise BuildError(
@@ -37,21 +30,21 @@ def check_sources(metadata: Mapping[str, Any], sources: Sequence[str | Path]) ->
 
 
 def include_sources(sources: Sequence[str | Path], project: Path) -> None:
-    """Make C files of the user part of a board's project, wherever they and their headers are.
+    """Add C files of the user to a board's project by `#include`, so that they find their headers.
 
     Raises
     ------
     BuildError
-        a file is missing, or C cannot name it.
+        a file is missing, or its path cannot be written in C.
     """
     for index, source in enumerate(sources):
-        # Make takes no path with blanks; the compiler does.
+        # Include the file, because make does not support paths with blanks.
         including = f'#include "{_include_path(_existing(source).resolve())}"\n'
         (project / f"extra_source_{index}.c").write_text(including)
 
 
 def _include_path(path: Path) -> str:
-    """The path as C has it between quotation marks, which has no escapes there."""
+    """Return a path for `#include "..."`, which has no escapes."""
     text = str(path)
     if '"' in text or "??" in text or not text.isprintable():
         raise BuildError(

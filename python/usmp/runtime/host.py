@@ -1,4 +1,4 @@
-"""Build the emitted C with the host's compiler and run it: numpy in, numpy out."""
+"""Build the emitted C with the compiler of the host, and run it on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ from usmp.support.tvmc_exception import TVMCException
 _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 _TENSOR_ALIGNMENT = 16
 _ARENA_ALIGNMENT = 64
-"""So that what buffers lose to their alignment does not depend on the run."""
+"""Alignment of the arena, so that the padding between its buffers is the same in each run."""
 
 
 class RunError(TVMCException, RuntimeError):
-    """A run of a model failed; the message says how."""
+    """A run of a model failed; the message has the reason."""
 
 
 @dataclass(frozen=True)
 class HostEntry:
-    """What an entry takes and gives: shape, dtype and more by the name of a tensor, and the bounds
-    of symbolic sizes by their names, as in metadata.json."""
+    """The inputs and outputs of an entry by name (shape, dtype and more), and the bounds of its
+    symbolic sizes by name, as in metadata.json."""
 
     inputs: dict[str, dict[str, Any]]
     outputs: dict[str, dict[str, Any]]
@@ -56,46 +56,46 @@ class HostEntry:
 
     @classmethod
     def of(cls, main: Mapping[str, Any]) -> HostEntry:
-        """As `functions.main[]` of metadata.json says."""
+        """Construct an entry from an item of `functions.main` in metadata.json."""
         return cls(main["inputs"], main["outputs"], main.get("sizes", {}))
 
     @property
     def updated(self) -> dict[str, dict[str, Any]]:
-        """Return the inputs that a run updates in place, by name."""
+        """The inputs that a run updates in place, by name."""
         return {name: info for name, info in self.inputs.items() if info.get("updated")}
 
     @property
     def results(self) -> dict[str, dict[str, Any]]:
-        """Return what a run gives, by name: the outputs, then the inputs that it updates."""
+        """The results of a run by name: the outputs, then the updated inputs."""
         return {**self.outputs, **self.updated}
 
 
 class HostModule(NotCopied):
-    """A compiled model, loaded into this process, with memory of its own.
+    """A compiled model that is loaded into this process, with its own memory.
 
-    A model with state keeps it from one `run` to the next, of whichever entry; each `HostModule`
-    has its own. Threads that share a `HostModule` run it in turn. It cannot be copied or pickled.
+    Each `HostModule` has its own state, which all runs of all entries share. Threads that share a
+    `HostModule` take turns. It cannot be copied or pickled.
 
     Parameters
     ----------
     files
-        the files of a Model Library Format archive, path -> content.
+        files of a Model Library Format archive by path.
     metadata
-        the parsed metadata of one of its modules.
+        parsed metadata of one of its modules.
     flags
-        options for the C compiler beside the standard and the warnings.
+        further options of the C compiler.
     sources
-        C files of the user with the functions of accelerators.
+        C files of the user with functions of accelerators.
     arena_bytes
-        of the arena that the model is given, if it allocates while it runs; 64 MiB by default.
+        size of the arena for a model that allocates at run time; 64 MiB by default.
 
     Raises
     ------
     ValueError
-        a negative number of bytes.
+        the size of the arena is negative.
     BuildError
-        no C compiler, it reports an error or a warning, or it builds for another machine;
-        a function of an accelerator that no source defines.
+        there is no C compiler, it reports an error or a warning, the code is for another machine,
+        or no source defines a function of an accelerator.
     """
 
     _owns = "a loaded library and the memory of its pools"
@@ -137,11 +137,11 @@ class HostModule(NotCopied):
             raise BuildError(f"the built model cannot be loaded on this host: {error}") from error
         self._pool_memory = [self._provide(pool) for pool in self._pools]
         self.lock = RLock()
-        """Held by the thread that runs the model, whose memory all runs share."""
+        """Lock of the thread that runs the model, because all runs share its memory."""
 
     @property
     def library(self) -> ctypes.CDLL:
-        """The loaded library, with all external functions and variables of its C."""
+        """The loaded library with the external functions and variables of the C."""
         return self._library
 
     @property
@@ -167,16 +167,18 @@ class HostModule(NotCopied):
         if is_packed:
             module = load_packed(library)
             return {name: PackedInterface(module, prefixes[name], prefix) for name in names}
-        found: dict[str, EntryPoints] = {}
-        for name, own in prefixes.items():
-            has_workspace_io = hasattr(self._library, f"{own}_map_inputs")
+        entry_points: dict[str, EntryPoints] = {}
+        for name, entry_prefix in prefixes.items():
+            has_workspace_io = hasattr(self._library, f"{entry_prefix}_map_inputs")
             interface = WorkspaceIOInterface if has_workspace_io else CInterface
             entry = self.entries[name]
             rows = TensorRows.of(entry.inputs, entry.outputs)
             arena = self._arena if name in self._takes_arena else None
             updated = [index for index, n in enumerate(entry.inputs) if n in entry.updated]
-            found[name] = interface(self._library, own, prefix, self._devices, rows, arena, updated)
-        return found
+            entry_points[name] = interface(
+                self._library, entry_prefix, prefix, self._devices, rows, arena, updated
+            )
+        return entry_points
 
     def run(
         self,
@@ -189,36 +191,35 @@ class HostModule(NotCopied):
         Parameters
         ----------
         inputs
-            an array for each input, of its shape and element type.
+            an array for each input, with the input's shape and element type.
         entry
-            which entry to run; the only one by default.
+            name of the entry to run; optional if there is only one.
         sizes
-            symbolic sizes by name; those that follow from the shapes of the inputs can be left out.
+            symbolic sizes by name; sizes that follow from the shapes of inputs are optional.
 
         Returns
         -------
         dict[str, np.ndarray]
-            An array for each output, by name, and for each input that the run updates in place. The
-            given array of such an input is updated, too, unless it is read-only.
+            Arrays of the outputs and of the updated inputs, by name. The caller's array of an
+            updated input changes too, unless it is read-only.
 
         Raises
         ------
         ValueError
-            an input is missing, unknown, or of another shape or element type; a size is out of
-            its range, or does not follow from the inputs and is not given; there is no entry of
-            this name, or several and no name.
+            an input is missing, unknown, or has another shape or element type; a size is unknown or
+            out of range; or the entry is unknown or not named.
         ArenaExhausted
             the arena is too small for these inputs.
         RunError
             the model returned an error.
         """
         entry = chosen_entry(self.name, list(self.entries), entry)
-        described = self.entries[entry]
-        given, values = checked_run(described.inputs, described.sizes, inputs, sizes)
-        arrays = _copies(given)
+        host_entry = self.entries[entry]
+        checked, values = checked_run(host_entry.inputs, host_entry.sizes, inputs, sizes)
+        arrays = _copies(checked)
         results = {
             name: aligned_empty(info["shape"], info["dtype"])
-            for name, info in at_sizes(described.outputs, values).items()
+            for name, info in at_sizes(host_entry.outputs, values).items()
         }
         buffers = list(arrays.values()), list(results.values()), self._pool_memory
         with self.lock:
@@ -227,22 +228,23 @@ class HostModule(NotCopied):
             status = self._entry_points[entry].run(*buffers, list(values.values()))
             if status != 0:
                 self._check_arena(status, entry)
-                what = f"model {self.name}" + (f", entry {entry}," if len(self.entries) > 1 else "")
-                raise RunError(f"{what} returned {status}")
-        for name in described.updated:
+                subject = f"model {self.name}" + (
+                    f", entry {entry}," if len(self.entries) > 1 else ""
+                )
+                raise RunError(f"{subject} returned {status}")
+        for name in host_entry.updated:
             results[name] = arrays[name]
-            if given[name].flags.writeable:
-                given[name][...] = arrays[name]
+            if checked[name].flags.writeable:
+                checked[name][...] = arrays[name]
         return results
 
     @property
     def arena_high_water(self) -> int:
-        """The most bytes of the arena that the last run had in use, or asked for, at one time; 0 if
-        the model takes no arena."""
+        """The high-water mark of the arena in the last run, in bytes; 0 without an arena."""
         return 0 if self._arena is None else self._arena.high_water
 
     def _check_arena(self, status: int, entry: str) -> None:
-        """Say what is missing, if it is memory."""
+        """Raise if a run failed for lack of memory."""
         arena = self._arena if entry in self._takes_arena else None
         if arena is None or status != NO_MEMORY:
             return
@@ -260,16 +262,16 @@ class HostModule(NotCopied):
         )
 
     def reset(self) -> None:
-        """Let the next run begin as the first one did; only state is kept between runs."""
+        """Reset the state, so that the next run begins like the first one."""
         if self._has_state:
             with self.lock:
                 next(iter(self._entry_points.values())).reset(self._pool_memory)
 
     def _provide(self, pool: Mapping[str, Any]) -> np.ndarray:
-        """Memory for an external pool; a constant pool with its content, or else zeros."""
+        """Allocate an external pool: a constant pool with its content, other pools with zeros."""
         size, alignment = pool["size_bytes"], pool["alignment_bytes"]
         first = pool.get("first_byte", 0)
-        # As far from an aligned address as where the pool is on the device.
+        # Start at the same distance from an aligned address as on the device.
         skipped = pool.get("address", 0) % alignment
         memory = aligned_empty([skipped + first + max(size, 1)], "uint8", alignment)[skipped:]
         memory[first:] = 0
@@ -288,10 +290,10 @@ def _arena_memory(size_bytes: int) -> np.ndarray:
         ) from error
 
 
-def _copies(given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Aligned copies: a model may write to an input that lives in its workspace."""
+def _copies(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Copy arrays into aligned memory, because a model may write to its inputs."""
     arrays = {}
-    for name, array in given.items():
+    for name, array in inputs.items():
         arrays[name] = aligned_empty(array.shape, str(array.dtype))
         arrays[name][...] = array
     return arrays
@@ -305,15 +307,14 @@ def build_shared_library(
     is_packed: bool = False,
     user_sources: Sequence[str | Path] = (),
 ) -> Path:
-    """Compile the sources of an archive, and C files of the user, into a shared library in
-    `directory`.
+    """Compile an archive and C files of the user into a shared library in `directory`.
 
-    That of a packed interface is loaded into a process that has tvm-ffi, and needs its headers.
+    A packed interface needs the headers of tvm-ffi.
 
     Raises
     ------
     BuildError
-        no C compiler, it reports an error or a warning, or an object file of the archive
+        there is no C compiler, it reports an error or a warning, or an object file of the archive
         is for another machine.
     """
     code = {name: content for name, content in files.items() if name.startswith("codegen/")}
@@ -345,7 +346,7 @@ def build_shared_library(
 def aligned_empty(
     shape: Sequence[int], dtype: str, alignment: int = _TENSOR_ALIGNMENT
 ) -> np.ndarray:
-    """An array without content whose first byte is aligned to `alignment` bytes."""
+    """Return an uninitialized array whose first byte is aligned to `alignment` bytes."""
     element = np.dtype(dtype)
     size = int(np.prod(shape, dtype=np.int64)) * element.itemsize
     raw = np.empty(size + alignment, dtype=np.uint8)
@@ -354,7 +355,7 @@ def aligned_empty(
 
 
 def _prefix(files: Mapping[str, bytes]) -> str:
-    """The prefix of the C symbols, from the name of the header."""
+    """Return the prefix of the C symbols, from the name of the header."""
     stems = (Path(name).stem for name in files if name.endswith(".h"))
     return next(stem for stem in stems if stem.startswith("tvmgen_"))
 
@@ -364,8 +365,7 @@ def _host_pool(pool: Mapping[str, Any]) -> str:
 
 
 def _pool_definitions(prefix: str, pools: Sequence[Mapping[str, Any]]) -> str:
-    """Return C with the content of external constant pools, without the bytes of others before
-    it."""
+    """Return C with the contents of external constant pools, from their first byte on."""
     lines = [f'#include "{prefix}.h"']
     for pool in pools:
         data = f"{prefix}_{pool['c_name']}".upper() + "_CONSTANT_POOL_DATA"

@@ -1,4 +1,4 @@
-"""How the entry points of a loaded library are called: from C, or by tvm-ffi."""
+"""Call the entry points of a loaded library, by C or by tvm-ffi."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from usmp.runtime.row_callbacks import TensorRows, TensorStruct, callbacks
 class EntryPoints(Protocol):
     """The functions of one entry of a model in a library.
 
-    Inputs, outputs and pools are arrays in the order of the model; outputs and pools are written,
-    and inputs that the run updates in place. So are symbolic sizes in order.
+    Inputs, outputs, pools and symbolic sizes are in the order of the model. A run writes to
+    outputs, pools and updated inputs.
     """
 
     def run(
@@ -27,31 +27,31 @@ class EntryPoints(Protocol):
         pools: Sequence[np.ndarray],
         sizes: Sequence[int] = (),
     ) -> int:
-        """Run once; the status, 0 if all is well."""
+        """Run once, and return the status, which is 0 on success."""
 
     def reset(self, pools: Sequence[np.ndarray]) -> None:
-        """Forget what is kept from one run to the next."""
+        """Reset the state of the model."""
 
 
 class CInterface:
-    """The functions of the header; inputs and outputs are the application's.
+    """The C functions of an entry whose inputs and outputs are memory of the application.
 
     Parameters
     ----------
     library
-        has the functions.
+        the loaded library.
     prefix
-        of those of the entry.
+        prefix of the functions of the entry.
     module_prefix
-        of those that are one for all entries.
+        prefix of the functions that all entries share.
     devices
-        the number of accelerators that have functions; their handles are null.
+        number of accelerators with functions, whose handles are null.
     rows
-        how tensors are given and taken; as wholes by default.
+        streamed tensors and their rows; by default no tensor is streamed.
     arena
-        the last argument of `run`, if it takes one.
+        arena that `run` takes as the last argument, if any.
     updated
-        the positions of the inputs that a run updates in place.
+        indices of the inputs that a run updates in place.
 
     Raises
     ------
@@ -85,8 +85,8 @@ class CInterface:
         sizes: Sequence[int] = (),
     ) -> int:
         """Call `run(inputs, outputs[, workspace_pools][, devices][, arena])`."""
-        with callbacks(self._rows, inputs, outputs, sizes) as (given, taken):
-            tensors = map(ctypes.byref, (given.struct(), taken.struct()))
+        with callbacks(self._rows, inputs, outputs, sizes) as (in_struct, out_struct):
+            tensors = map(ctypes.byref, (in_struct.struct(), out_struct.struct()))
             return int(self._run(*tensors, *_pool_struct(pools), *self._last))
 
     def reset(self, pools: Sequence[np.ndarray]) -> None:
@@ -97,7 +97,7 @@ class CInterface:
 
 
 class WorkspaceIOInterface(CInterface):
-    """The functions of the header when inputs and outputs live in the workspace: they are copied
+    """The C functions of an entry whose inputs and outputs are in the workspace. They are copied
     to and from the addresses that `map_inputs` and `map_outputs` return."""
 
     def run(
@@ -108,33 +108,36 @@ class WorkspaceIOInterface(CInterface):
         sizes: Sequence[int] = (),
     ) -> int:
         """Copy the inputs in, call `run([inputs][, outputs][, workspace_pools][, devices][,
-        arena])` with the structs that have callbacks or sizes, copy the outputs and the inputs
-        that are updated out."""
-        with callbacks(self._rows, inputs, outputs, sizes) as (given, taken):
-            places = self._places("inputs", given, pools)
+        arena])` with the structs that have callbacks or sizes, and copy the outputs and the updated
+        inputs out."""
+        with callbacks(self._rows, inputs, outputs, sizes) as (in_struct, out_struct):
+            places = self._places("inputs", in_struct, pools)
             for address, array in places:
                 ctypes.memmove(address, array.ctypes.data, array.nbytes)
-            structs = [each.struct() for each in (given, taken) if each.row_bytes or each.sizes]
+            structs = [
+                struct.struct()
+                for struct in (in_struct, out_struct)
+                if struct.row_bytes or struct.sizes
+            ]
             passed = map(ctypes.byref, structs)
             status = int(self._run(*passed, *_pool_struct(pools), *self._last))
             updated = {id(inputs[index]) for index in self._updated}
             places = [place for place in places if id(place[1]) in updated]
-            for address, array in [*places, *self._places("outputs", taken, pools)]:
+            for address, array in [*places, *self._places("outputs", out_struct, pools)]:
                 ctypes.memmove(array.ctypes.data, address, array.nbytes)
         return status
 
     def _places(
-        self, what: str, tensors: TensorStruct, pools: Sequence[np.ndarray]
+        self, side: str, tensors: TensorStruct, pools: Sequence[np.ndarray]
     ) -> list[tuple[int, np.ndarray]]:
-        """The addresses of the inputs or outputs that are in the workspace, which C returns as a
-        struct of pointers."""
+        """Return the addresses of inputs or outputs in the workspace, and their arrays."""
         if len(tensors.row_bytes) == len(tensors.arrays):
             return []
         count = len(tensors.members())
-        function = self._library[f"{self._prefix}_map_{what}"]
+        function = self._library[f"{self._prefix}_map_{side}"]
         function.restype = tensors.type(count)
-        found = function(*_pool_struct(pools))
-        values = iter([getattr(found, f"pointer_{index}") or 0 for index in range(count)])
+        pointers = function(*_pool_struct(pools))
+        values = iter([getattr(pointers, f"pointer_{index}") or 0 for index in range(count)])
         places = []
         for index, array in enumerate(tensors.arrays):
             value = next(values)
@@ -146,14 +149,14 @@ class WorkspaceIOInterface(CInterface):
 
 
 class PackedInterface:
-    """The functions of tvm-ffi.
+    """The packed functions of an entry, called by tvm-ffi.
 
     Parameters
     ----------
     module
-        as `load_packed` returned it.
+        result of `load_packed`.
     prefix, module_prefix
-        of the functions of the entry, and of those that are one for all entries.
+        prefixes of the functions of the entry, and of those that all entries share.
 
     Raises
     ------
@@ -172,7 +175,7 @@ class PackedInterface:
         pools: Sequence[np.ndarray],
         sizes: Sequence[int] = (),
     ) -> int:
-        """Call `run(*inputs, *outputs, *pools)`, which raises what goes wrong."""
+        """Call `run(*inputs, *outputs, *pools)`, which raises on errors."""
         self._run(*_tensors([*inputs, *outputs, *pools]))
         return 0
 
@@ -182,7 +185,7 @@ class PackedInterface:
 
 
 def load_packed(library: Path) -> Any:
-    """A library of functions of tvm-ffi.
+    """Load a library of packed functions.
 
     Raises
     ------
@@ -204,11 +207,10 @@ def _tensors(arrays: Iterable[np.ndarray]) -> list[Any]:
 
 
 def _struct(arrays: Sequence[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:
-    """A C struct of one pointer a member, in the memory layout of an array of pointers; ctypes
-    passes it as its address."""
+    """Return a C struct of pointers as an array, which has the same layout."""
     return (ctypes.c_void_p * max(len(arrays), 1))(*(array.ctypes.data for array in arrays))
 
 
 def _pool_struct(pools: Sequence[np.ndarray]) -> list[ctypes.Array[ctypes.c_void_p]]:
-    """The struct of the external pools, if the model takes one."""
+    """Return the struct of the external pools as an argument list, empty without such pools."""
     return [_struct(pools)] if pools else []

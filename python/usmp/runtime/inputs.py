@@ -1,4 +1,4 @@
-"""Are the given inputs those that a model takes?"""
+"""Check the inputs of a run against those of the model."""
 
 from __future__ import annotations
 
@@ -16,54 +16,54 @@ def checked_run(
     given: Mapping[str, np.ndarray],
     given_sizes: Mapping[str, int] | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, int]]:
-    """The given arrays in the order of the model's inputs, and its sizes in their order.
+    """Check the inputs and sizes of a run, and return them in the order of the model.
 
     Parameters
     ----------
     inputs, sizes
-        what metadata.json says of them, by name.
+        inputs and symbolic sizes of the entry by name, as in metadata.json.
     given
-        an array for each input.
+        an array for each input, by name.
     given_sizes
-        those that do not follow from the arrays' shapes, and others.
+        sizes by name; sizes that follow from the shapes of arrays are optional.
 
     Raises
     ------
     TypeError
         the inputs have no names.
     ValueError
-        an input is missing, unknown, or of another shape or element type; a size does not follow
-        from them, or is out of its range.
+        an input is missing, unknown, or has another shape or element type; a size is unknown or out
+        of range.
     """
     if not sizes and not given_sizes:
         return checked_inputs(inputs, given), {}
     _check_names(inputs, given)
     arrays = {name: _array(name, value) for name, value in given.items()}
-    found = sizes_of_run(sizes, inputs, arrays, given_sizes)
-    ordered = {name: found[name] for name in sizes}
+    all_sizes = sizes_of_run(sizes, inputs, arrays, given_sizes)
+    ordered = {name: all_sizes[name] for name in sizes}
     return checked_inputs(at_sizes(inputs, ordered), arrays, ordered), ordered
 
 
 def checked_inputs(
     infos: Infos, given: Mapping[str, np.ndarray], sizes: Mapping[str, int] | None = None
 ) -> dict[str, np.ndarray]:
-    """The given arrays in the order of the model's inputs.
+    """Check the inputs of a run, and return them in the order of the model.
 
     Parameters
     ----------
     infos
         shape and dtype of every input of the model, by name.
     given
-        an array for each.
+        an array for each input, by name.
     sizes
-        by which they have these shapes.
+        symbolic sizes that determined the shapes, for errors.
 
     Raises
     ------
     TypeError
         the inputs have no names.
     ValueError
-        an input is missing, unknown, or of another shape or element type.
+        an input is missing, unknown, or has another shape or element type.
     """
     _check_names(infos, given)
     arrays = {}
@@ -80,7 +80,7 @@ def checked_inputs(
 
 
 def _array(name: str, value: object) -> np.ndarray:
-    """Return an array for what a caller gives; it shares the memory of a tensor of TVM."""
+    """Convert a value to an array, which shares the memory of a tensor of TVM."""
     if not isinstance(value, tvm_ffi.Tensor):
         return np.asarray(value)
     try:
@@ -92,7 +92,7 @@ def _array(name: str, value: object) -> np.ndarray:
 
 
 def _check_names(infos: Infos, given: Mapping[str, np.ndarray]) -> None:
-    """Check that there is an array for each input, and no other."""
+    """Check that there is exactly one array for each input."""
     if not isinstance(given, Mapping):
         example = ", ".join(f'"{name}": array' for name in infos)
         raise TypeError(f"inputs are arrays by name, {{{example}}}, not {type(given).__name__}")

@@ -1,4 +1,4 @@
-"""The memory of a planner while its module runs, which C++ manages."""
+"""The memory of a `MemoryPlanner`, which C++ manages while its module runs."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from usmp.objects.ffi_object import FFIObject
 
 
 class CapacityError(MemoryError):
-    """Tensors need more bytes than the capacity that the user gave; nothing was overwritten."""
+    """Tensors need more bytes than the user's capacity; nothing was overwritten."""
 
 
-# It comes out of C++, too.
+# Register the error, because C++ raises it too.
 tvm_ffi.register_error("CapacityError", CapacityError)
 
 
 @c_class("usmp.ManagedMemory", init=False)
 class ManagedMemory(FFIObject):
-    """Places and memory of the tensors of one function; see ``src/usmp/managed_memory.h``.
+    """The offsets and the memory of the tensors of a function; see ``src/usmp/managed_memory.h``.
 
     Parameters
     ----------
     token
-        Number of the function whose tensors these are, which the compiled module has, too.
+        Number of the function, as in the compiled module.
     names, ndims, dtypes, are_outputs, are_in_branches
-        By number of the tensor.
+        Facts of each tensor, by its number.
     expected
-        Numbers of the tensors of which the function says the sizes when it begins.
+        Numbers of the tensors whose sizes the function announces at its start.
     capacity
-        Bytes that intermediates may take; None is no limit.
+        Limit of the intermediates in bytes; None for no limit.
     poison
-        Whether bytes that hold nothing are overwritten with 0xFF.
+        Whether to overwrite unused bytes with 0xFF.
     replan
-        Called with the sizes that are expected, or after a run with None; it calls `set_plan`.
+        Function that calls `set_plan`. Its argument is the announced sizes, or None after a run.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ManagedMemory(FFIObject):
     if TYPE_CHECKING:
 
         def bind(self, function: Any) -> Callable[..., Any]:
-            """The function that calls this one, which takes its memory from here."""
+            """Return a function that runs `function` with this memory."""
 
         def set_plan(
             self,
@@ -80,25 +80,25 @@ class ManagedMemory(FFIObject):
             buffer_bytes: int,
             output_bytes: int,
         ) -> None:
-            """Give tensors other places; a room of -1 is none."""
+            """Set the offset and the maximal bytes (`rooms`) of each tensor; -1 for unmanaged."""
 
         def release(self) -> None:
-            """Forget buffers and sizes."""
+            """Release the buffers, and reset the sizes."""
 
         def release_outputs(self) -> None:
-            """Forget the output buffers."""
+            """Release the output buffers."""
 
         def largest(self) -> Sequence[int]:
-            """Bytes at most so far, by tensor; -1 if it was never allocated."""
+            """Return the largest size of each tensor so far in bytes; -1 if never allocated."""
 
         def escaped(self) -> Sequence[int]:
-            """Numbers of the tensors that something kept beyond a run."""
+            """Return the numbers of the tensors that something kept alive after a run."""
 
         def counters(self) -> Mapping[str, int]:
-            """What was counted, by name."""
+            """Return the counters by name."""
 
         def is_in_buffer(self, tensor: Any) -> bool:
-            """Whether the data begins in the managed buffer."""
+            """Return whether the data of a tensor begins in the managed buffer."""
 
         def is_in_output_buffer(self, tensor: Any) -> bool:
-            """Whether the data begins in an output buffer."""
+            """Return whether the data of a tensor begins in an output buffer."""

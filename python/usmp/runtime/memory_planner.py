@@ -1,7 +1,7 @@
 """MemoryPlanner: runs a compiled module of changing sizes in one managed buffer.
 
-Source: the memory planner of PyTorch's Static Runtime, whose names the counters have; what is ours
-is in RFC 0019.
+Source: the memory planner of PyTorch's Static Runtime, which has the same names of counters. RFC
+0019 describes the differences.
 """
 
 from __future__ import annotations
@@ -23,30 +23,31 @@ from usmp.support.not_copied import NotCopied
 
 
 class MemoryPlanner(NotCopied):
-    """Runs one function of a module; its tensors are in a buffer that is kept from call to call.
+    """Runs a function of a module with its tensors in a buffer that all calls share.
 
-    The first call plans, and so does each with tensors that have no room: for the largest sizes so
-    far, with the algorithms of the static planner and its checker. All others allocate nothing.
-    Outputs have memory of their own, which is not used again until the caller holds none of them.
+    The first call makes a plan, and so does each call with a tensor that does not fit. Plans are
+    for the largest sizes so far, by the algorithms and the checker of the static planner. Other
+    calls allocate nothing. Outputs have their own memory, which is reused only after the caller
+    released all of them.
 
-    One thread at a time: make a planner for each thread, of the same module. A planner cannot be
+    Several planners may share a module, but a planner runs on one thread at a time, and cannot be
     copied or pickled.
 
     Parameters
     ----------
     module
-        made by `compile_managed`.
+        result of `compile_managed`.
     function
         name of the function to run.
     capacity_bytes
-        what intermediates may take; None is no limit.
+        limit of the intermediates in bytes; None for no limit.
     algorithm
-        that places them, as in the option ``tir.usmp.algorithm``.
+        planning algorithm, as in the option ``tir.usmp.algorithm``.
     growth
-        how much room plans have beyond the largest sizes.
+        headroom of plans beyond the largest sizes.
     poison
-        write 0xFF over all bytes that hold nothing, before each allocation and after each call:
-        slow, to find functions that use what they have let go of.
+        whether to overwrite unused bytes with 0xFF before each allocation and after each call. This
+        is slow, and finds functions that use released tensors.
 
     Raises
     ------
@@ -81,7 +82,7 @@ class MemoryPlanner(NotCopied):
         self._places: TensorPlaces | None = None
         self._num_plans = 0
         tensors = self._facts.tensors
-        # Weak, since the memory would keep the planner alive otherwise, and the planner the memory.
+        # Use a weak reference, because the planner and its memory would keep each other alive.
         planner = ref(self)
 
         def replan_if_alive(expected: Sequence[int] | None) -> None:
@@ -112,38 +113,38 @@ class MemoryPlanner(NotCopied):
         Parameters
         ----------
         inputs
-            what the function takes: tensors of TVM, or what tvm-ffi takes for them.
+            arguments of the function: tensors of TVM, or values that tvm-ffi converts to tensors.
 
         Returns
         -------
         result
-            what the function returns.
+            result of the function.
 
         Raises
         ------
         CapacityError
-            The sizes do not fit the capacity. Nothing was overwritten, and the planner goes on.
+            The sizes exceed the capacity. Nothing was overwritten, and the planner stays usable.
         RuntimeError
-            The planner is running already, on this thread or another one.
+            The planner is running already, on this thread or on another one.
         """
         return self._run(*inputs)
 
     def _replan_after_run(self) -> None:
-        """Make a plan for what was seen; if the capacity does not hold it, the next run says so."""
+        """Make a plan for the sizes of a run. If it exceeds the capacity, the next run raises."""
         with suppress(CapacityError):
             self._replan(None)
 
     def _replan(self, expected: Sequence[int] | None) -> None:
-        """Make a plan; called as a run begins, with what it needs, or after it."""
+        """Make a plan at the start of a run, for its announced sizes, or after a run."""
         largest = [int(size) for size in self._memory.largest()]
         needed = [-1] * len(largest)
         for number, size in zip(self._facts.expected, expected or (), strict=False):
-            # What a branch allocates is expected once the branch was taken.
+            # Ignore sizes of a branch until it was taken once.
             if largest[number] >= 0 or not self._facts.tensors[number].is_in_branch:
                 needed[number] = max(int(size), 0)
         largest = list(map(max, largest, needed))
         self._records.note_plan(self.num_runs)
-        # Without what other runs needed, if the capacity does not hold both.
+        # If the capacity is too small, drop the headroom, then the sizes of other runs.
         for known, sizes in (
             (largest, self._records.raised(largest)),
             (largest, largest),
@@ -153,7 +154,7 @@ class MemoryPlanner(NotCopied):
             if self._capacity is None or places.buffer_bytes <= self._capacity:
                 self._adopt(places, known)
                 return
-        if expected is None:  # The run is over; the next one says what it needs.
+        if expected is None:  # The run is over, and the next one announces its own sizes.
             return
         raise CapacityError(
             f"MemoryPlanner: the intermediates of this call need {places.buffer_bytes} bytes, and "
@@ -177,9 +178,9 @@ class MemoryPlanner(NotCopied):
         self._num_plans += 1
 
     def deallocate(self) -> None:
-        """Free the buffers and forget the sizes; the next call plans anew.
+        """Free the buffers and reset the sizes, so that the next call makes a new plan.
 
-        Outputs that the caller holds live on.
+        Outputs that the caller holds stay valid.
         """
         self._memory.release()
         self._places = None
@@ -188,99 +189,99 @@ class MemoryPlanner(NotCopied):
     def deallocate_output_tensors(self) -> None:
         """Free the output buffers.
 
-        One of which the caller holds tensors is freed when they are gone, and that of the last
-        result at the next call: the virtual machine holds it until then.
+        A buffer whose tensors the caller holds is freed after these. The buffer of the last result
+        is freed at the next call, because the virtual machine holds it until then.
         """
         self._memory.release_outputs()
 
     def is_managed_output_tensor(self, value: Any) -> bool:
-        """Whether a value is a tensor in an output buffer of this planner."""
+        """Return whether a value is a tensor in an output buffer of this planner."""
         return _is_tensor(value) and bool(self._memory.is_in_output_buffer(value))
 
     def overlap_with_internal_buffer(self, value: Any) -> bool:
-        """Whether a value is a tensor in the managed buffer, which the next call overwrites."""
+        """Return whether a value is a tensor in the buffer that the next call overwrites."""
         return _is_tensor(value) and bool(self._memory.is_in_buffer(value))
 
     @property
     def storage_groups(self) -> tuple[StorageGroup, ...]:
-        """Managed tensors that share storage, by its first byte; none before the first call."""
+        """The groups of tensors that share storage, by offset; none before the first call."""
         return () if self._places is None else self._places.groups
 
     @property
     def total_num_managed_tensors(self) -> int:
-        """Tensors with a place in the managed buffer."""
+        """The number of tensors in the managed buffer."""
         return self._num_placed(is_output=False)
 
     @property
     def total_num_managed_output_tensors(self) -> int:
-        """Tensors with a place in an output buffer."""
+        """The number of tensors in an output buffer."""
         return self._num_placed(is_output=True)
 
     @property
     def total_reused_tensors(self) -> int:
-        """Managed tensors with bytes that another one had before, in the same call."""
+        """The number of managed tensors that reuse bytes of another one in the same call."""
         return 0 if self._places is None else self._places.num_reused
 
     @property
     def total_num_unmanaged(self) -> int:
-        """Values of the function that have no place of their own."""
+        """The number of values of the function without a place in a buffer."""
         return self.num_unmanaged_non_scalars + self.num_unmanaged_scalars
 
     @property
     def num_unmanaged_non_scalars(self) -> int:
-        """Tensors and other objects that come from elsewhere, or are parts or views of others."""
+        """The number of unmanaged tensors and objects: from elsewhere, or parts or views."""
         escaped = len(self._memory.escaped())
         return self._facts.num_unmanaged + self._facts.num_borrowed + escaped
 
     @property
     def num_borrowed(self) -> int:
-        """Those of them that are parts or views of others."""
+        """The number of unmanaged values that are parts or views of other values."""
         return self._facts.num_borrowed
 
     @property
     def num_unmanaged_scalars(self) -> int:
-        """Shapes and numbers."""
+        """The number of shapes and scalars."""
         return self._facts.num_scalars
 
     @property
     def total_managed(self) -> int:
-        """Bytes of the managed buffer."""
+        """The size of the managed buffer in bytes."""
         return self._counter("buffer_bytes")
 
     @property
     def num_output_buffer_bytes(self) -> int:
-        """Bytes of all output buffers, those that something still holds after a new plan or
-        `deallocate_output_tensors` included; there is one more than the caller holds results of."""
+        """The bytes of all output buffers, including old ones that something still holds. There is
+        one buffer more than the caller holds results."""
         return self._counter("output_bytes")
 
     @property
     def num_runs(self) -> int:
-        """Calls so far."""
+        """The number of calls so far."""
         return self._counter("runs")
 
     @property
     def num_plans(self) -> int:
-        """Plans so far; calls that need none allocate nothing."""
+        """The number of plans so far. Calls without a plan allocate nothing."""
         return self._num_plans
 
     @property
     def num_tensors_alone(self) -> int:
-        """Tensors so far that found no room at their places and got memory of their own."""
+        """The number of tensors so far that exceeded their place, and got their own memory."""
         return self._counter("alone")
 
     @property
     def num_allocations(self) -> int:
-        """Allocations of memory so far, of buffers and of tensors alone."""
+        """The number of allocations so far, of buffers and of tensors with their own memory."""
         return self._counter("allocations")
 
     @property
     def allocated_bytes(self) -> int:
-        """Bytes that are allocated now, outputs that the caller holds included."""
+        """The allocated bytes, including outputs that the caller holds."""
         return self._counter("bytes")
 
     @property
     def peak_bytes(self) -> int:
-        """The most bytes that were allocated at one time."""
+        """The high-water mark of the allocated bytes."""
         return self._counter("peak_bytes")
 
     def _counter(self, name: str) -> int:

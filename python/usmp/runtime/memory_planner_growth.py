@@ -1,9 +1,8 @@
-"""When a planner plans again, and for which sizes.
+"""The sizes for which a `MemoryPlanner` makes a new plan.
 
-Sizes are the largest so far and never shrink by themselves, so a sequence of calls that goes to and
-fro plans at most once for each size that is larger than all before. Where the largest size rises
-call after call, as that of a cache of tokens, plans get headroom, so that their number grows with
-the logarithm of the size.
+A plan is for the largest sizes so far, which never shrink. Calls with alternating sizes therefore
+need a plan only for each new maximum. If the maximum rises in each call, as with a cache of tokens,
+plans get headroom, so that their number grows with the logarithm of the size.
 """
 
 from __future__ import annotations
@@ -14,20 +13,19 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class GrowthPolicy:
-    """How much more than the largest sizes so far a plan has room for.
+    """The headroom of plans beyond the largest sizes so far.
 
     Parameters
     ----------
     headroom
-        the part by which sizes are raised where they rise call after call; of 0.125, 800 bytes
-        become 900. Else plans are for the largest sizes exactly.
+        ratio by which sizes are raised if they rise in each call: with 0.125, 800 bytes become 900.
     after
-        how many calls in a row, each with a plan of its own, are needed for that.
+        number of consecutive calls with a new plan after which plans get headroom.
 
     Raises
     ------
     ValueError
-        The headroom is negative or no number, or `after` is less than 1.
+        The headroom is negative or NaN, or `after` is less than 1.
     """
 
     headroom: float = 0.125
@@ -42,12 +40,12 @@ class GrowthPolicy:
 
 @dataclass
 class SizeRecords:
-    """The largest sizes so far, in bytes by tensor, and how often they grew of late.
+    """A counter of consecutive runs that needed a new plan, and the headroom that follows.
 
     Parameters
     ----------
     policy
-        how sizes are raised.
+        headroom of plans.
     """
 
     policy: GrowthPolicy
@@ -55,7 +53,7 @@ class SizeRecords:
     _in_a_row: int = field(default=0, init=False)
 
     def note_plan(self, run: int) -> None:
-        """A plan is made in this run, counted from 1."""
+        """Record that a plan is made in a run. Runs count from 1."""
         if run > self._last_run + 1:
             self._in_a_row = 0
         if run > self._last_run:
@@ -64,11 +62,11 @@ class SizeRecords:
 
     @property
     def is_rising(self) -> bool:
-        """Whether each of the last runs, this one included, needed a plan of its own."""
+        """Whether each of the last runs, including the current one, needed a new plan."""
         return self._in_a_row > self.policy.after
 
     def raised(self, largest: Sequence[int]) -> list[int]:
-        """The sizes with room to grow, if they are rising; -1, never allocated, stays."""
+        """Return the sizes with headroom if they are rising. A size of -1 (no tensor) stays."""
         if not self.is_rising:
             return list(largest)
         return [size + int(size * self.policy.headroom) if size > 0 else size for size in largest]

@@ -1,4 +1,4 @@
-"""Modules whose tensors a planner manages: Relax modules, compiled so that they ask it for them."""
+"""Compile Relax modules so that a `MemoryPlanner` allocates their tensors."""
 
 from __future__ import annotations
 
@@ -31,19 +31,18 @@ _EXPECT = "usmp.runtime.expect_sizes"
 
 @dataclass(frozen=True, eq=False)
 class ManagedModule(NotCopied):
-    """A compiled Relax module that takes its tensors from a `MemoryPlanner`.
+    """A compiled Relax module whose tensors a `MemoryPlanner` allocates; see `compile_managed`.
 
-    Several planners may run one module, each of them on a thread of its own. Made by
-    `compile_managed`.
+    Several planners may run one module on different threads.
 
     Parameters
     ----------
     library
-        what the Relax virtual machine loads.
+        module for the Relax virtual machine.
     functions
-        what is known of each function that a planner can run, by name.
+        facts of each function that a planner can run, by name.
     tokens
-        by function, the number by which its code names itself to its planner.
+        numbers by which the code of each function identifies itself to its planner, by name.
     """
 
     _owns = "code that is loaded into this process"
@@ -54,23 +53,23 @@ class ManagedModule(NotCopied):
     tokens: Mapping[str, int]
 
     def __copy__(self) -> ManagedModule:
-        """Return the module itself: nothing changes it."""
+        """Return the module itself, because it is immutable."""
         return self
 
 
 @one_at_a_time
 def compile_managed(mod: IRModule, target: str | tvm.target.Target = "llvm") -> ManagedModule:
-    """Compile a Relax module for planners: its allocations ask the one that runs it.
+    """Compile a Relax module so that the planner that runs it allocates its tensors.
 
-    The passes are those of `tvm.compile` for hosts; others, as those that fuse operators, are the
-    caller's to apply before. Functions that other functions call keep TVM's allocator.
+    The passes are those of `tvm.compile` for hosts. The caller applies others before, such as
+    fusion. Functions that other functions call keep TVM's allocator.
 
     Parameters
     ----------
     mod
-        Relax functions, their shapes symbolic or not.
+        Relax functions, with or without symbolic shapes.
     target
-        of the host, as "llvm" or "llvm -mcpu=native".
+        target of the host, such as "llvm" or "llvm -mcpu=native".
 
     Raises
     ------
@@ -91,7 +90,7 @@ def compile_managed(mod: IRModule, target: str | tvm.target.Target = "llvm") -> 
                 relax.transform.CanonicalizeBindings(),
             ]
         )(mod)
-        mod = mod.clone()  # What passes did not change is the caller's.
+        mod = mod.clone()  # The passes may have returned the caller's module.
         functions = {
             name: read_function(mod, name, is_in_host_memory) for name in managed_functions(mod)
         }
@@ -101,8 +100,8 @@ def compile_managed(mod: IRModule, target: str | tvm.target.Target = "llvm") -> 
         for name, memory in functions.items():
             mod.update_func(mod.get_global_var(name), rewrite(mod[name], memory, tokens[name]))
         mod = tvm.transform.Sequential(
-            # Without StaticPlanBlockMemory: what is left to TVM's allocator it would reuse wrongly
-            # where there are branches.
+            # Omit StaticPlanBlockMemory, because it would reuse the remaining tensors wrongly in
+            # functions with branches.
             [
                 relax.transform.LowerAllocTensor(),
                 relax.transform.KillAfterLastUse(),
@@ -117,7 +116,7 @@ def compile_managed(mod: IRModule, target: str | tvm.target.Target = "llvm") -> 
 
 
 def rewrite(function: relax.Function, memory: FunctionMemory, token: int) -> relax.Function:
-    """The function in which allocations are calls of the planner.
+    """Rewrite the allocations of a function into calls of the planner.
 
     ::
 
@@ -125,15 +124,15 @@ def rewrite(function: relax.Function, memory: FunctionMemory, token: int) -> rel
         # becomes
         alloc = R.call_packed("usmp.runtime.alloc_tensor", token, 0, R.shape([n, 16]))
 
-    It begins with a call that says what sizes are known, and what refers to a tensor is killed
-    after its last use, after branches too, where TVM's own pass leaves it.
+    The first call announces the known sizes. References to tensors are killed after their last use,
+    also after branches, where TVM's own pass does not kill them.
     """
     rewritten = _Rewriter(memory, token).visit_expr(function)
     sizes = relax.ShapeExpr([bytes_of(memory.tensors[number]) for number in memory.expected])
-    nothing = TupleType([])
-    call = Call(relax.ExternFunc(_EXPECT), [relax.prim_value(token), sizes], ty_args=[nothing])
+    no_type = TupleType([])
+    call = Call(relax.ExternFunc(_EXPECT), [relax.prim_value(token), sizes], ty_args=[no_type])
     call = relax.BlockBuilder().normalize(call)
-    first = relax.BindingBlock([relax.VarBinding(relax.Var("_", nothing), call)])
+    first = relax.BindingBlock([relax.VarBinding(relax.Var("_", no_type), call)])
     body = relax.SeqExpr([first, *rewritten.body.blocks], rewritten.body.body)
     return relax.Function(
         rewritten.params,
@@ -175,5 +174,5 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
 
 
 def _token_of(memory: FunctionMemory) -> int:
-    """The same for the same tensors, so that compiling twice gives the same."""
+    """Return a number that depends only on the tensors, so that compilation is deterministic."""
     return zlib.crc32("\n".join(map(str, memory.tensors)).encode())

@@ -1,4 +1,4 @@
-"""From the largest sizes of tensors to places in the managed buffer and in output buffers."""
+"""Plan the managed buffer and the output buffers for the largest sizes of tensors."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from usmp_solver.check import check_columns
 from usmp_solver.columns import column
 
 ALIGNMENT = 64
-"""Bytes of which every place is a multiple; TVM's kernels rely on it."""
+"""Alignment of every tensor in bytes, on which TVM's kernels rely."""
 
 _Numbers = NDArray[np.int64]
 
 
 class StorageGroup:
-    """Tensors that share backing storage: their places begin at one byte of the managed buffer.
+    """A group of tensors at one offset of the managed buffer, of which no two are live together.
 
-    No two of them are live together. Tensors of other groups may share bytes with them, too.
+    Tensors of different groups may share bytes too.
 
     Parameters
     ----------
     tensor
-        name of the first of them; every group has at least one.
+        name of the first tensor; a group has at least one.
     max_tensor_size
-        bytes of the largest.
+        bytes of the largest tensor.
     """
 
     def __init__(self, tensor: str, max_tensor_size: int = 0) -> None:
@@ -37,23 +37,23 @@ class StorageGroup:
         self._max_tensor_size = max_tensor_size
 
     def add_tensor(self, tensor: str, size: int) -> None:
-        """Add a tensor of this many bytes."""
+        """Add a tensor of `size` bytes."""
         self._group.append(tensor)
         self._max_tensor_size = max(self._max_tensor_size, size)
 
     @property
     def group(self) -> tuple[str, ...]:
-        """The names of the tensors, in the order in which they are allocated."""
+        """The names of the tensors in order of allocation."""
         return tuple(self._group)
 
     @property
     def max_tensor_size(self) -> int:
-        """Bytes of the largest."""
+        """The bytes of the largest tensor."""
         return self._max_tensor_size
 
     @property
     def num_managed_tensors(self) -> int:
-        """How many tensors share the storage."""
+        """The number of tensors that share the storage."""
         return len(self._group)
 
     def __repr__(self) -> str:
@@ -62,23 +62,23 @@ class StorageGroup:
 
 @dataclass(frozen=True)
 class TensorPlaces:
-    """Where tensors have their places; by number of the tensor.
+    """A plan of the tensors of a function. Lists are indexed by the number of the tensor.
 
     Parameters
     ----------
     sizes
-        bytes that were planned for; -1 for tensors without a place.
+        planned bytes; -1 for unmanaged tensors.
     offsets, rooms
-        first byte of each place, and bytes up to the next tensor that is live then: a tensor may
-        grow so far without another plan. A room of -1 is no place.
+        offset in bytes, and most bytes to which a tensor may grow before it reaches the next live
+        tensor; -1 for unmanaged tensors.
     sharing
-        intermediates whose places share bytes with this one's.
+        numbers of the intermediates that share bytes with each tensor.
     buffer_bytes, output_bytes
-        what the managed buffer and an output buffer have to have.
+        bytes of the managed buffer and of an output buffer.
     groups
-        the intermediates, by the byte at which their places begin.
+        groups of intermediates with one offset, by offset.
     num_reused
-        intermediates with bytes that are those of one that was allocated before.
+        number of intermediates that reuse bytes of an earlier one.
     """
 
     sizes: list[int]
@@ -94,18 +94,18 @@ class TensorPlaces:
 def plan_places(
     tensors: Sequence[ManagedTensor], sizes: Sequence[int], escaped: Collection[int], algorithm: str
 ) -> TensorPlaces:
-    """Places for tensors of these sizes, by an algorithm of the static planner, and checked.
+    """Plan tensors of these sizes by an algorithm of the static planner, and check the plan.
 
     Parameters
     ----------
     tensors
-        those of a function.
+        tensors of a function.
     sizes
-        bytes, by tensor; -1 for those that get no place.
+        bytes of each tensor; -1 for unmanaged tensors.
     escaped
-        numbers of tensors that get none either.
+        numbers of further unmanaged tensors, which outlive a run.
     algorithm
-        as in the option ``tir.usmp.algorithm``.
+        name of the algorithm, as in the option ``tir.usmp.algorithm``.
 
     Raises
     ------
@@ -122,9 +122,9 @@ def plan_places(
     at, room = _place([tensors[number] for number in inner], [sizes[n] for n in inner], algorithm)
     for row, number in enumerate(inner):
         offsets[number], rooms[number] = int(at[row]), int(room[row])
-    meet = _meet(at, at + room)
+    intersect = _intersections(at, at + room)
     for row, number in enumerate(inner):
-        sharing[number] = [inner[other] for other in np.flatnonzero(meet[row]) if other != row]
+        sharing[number] = [inner[other] for other in np.flatnonzero(intersect[row]) if other != row]
     output_bytes = _place_outputs(tensors, sizes, offsets, rooms)
     planned = [max(sizes[n], 0) if rooms[n] >= 0 else -1 for n in range(len(tensors))]
     return TensorPlaces(
@@ -142,21 +142,21 @@ def plan_places(
 def _place(
     tensors: Sequence[ManagedTensor], sizes: Sequence[int], algorithm: str
 ) -> tuple[_Numbers, _Numbers]:
-    """First bytes and rooms of the tensors, at most up to the highest end of one of them."""
+    """Return the offset of each tensor, and the most bytes to which it may grow in the buffer."""
     problem = _problem(tensors, np.array(sizes, np.int64))
     size, starts, stops = problem.sizes, problem.live_starts, problem.live_stops
     at = solve(problem, algorithm=algorithm).offsets if tensors else column()
     at = np.where(size > 0, at, 0)
     end = int(np.max(at + size, initial=0))
-    # Places that a tensor must not grow into: those above it, of tensors that are live with it.
-    above = _meet(starts, stops) & (at[None, :] > at[:, None]) & (size[None, :] > 0)
+    # A tensor must not grow into tensors at higher offsets that are live with it.
+    above = _intersections(starts, stops) & (at[None, :] > at[:, None]) & (size[None, :] > 0)
     limits = np.min(np.where(above, at[None, :], end), axis=1, initial=end)
-    rooms = np.where(size > 0, limits - at, 0)
-    # Each tensor is checked as large as it may become.
-    if (rooms < size).any():
+    largest = np.where(size > 0, limits - at, 0)
+    # Check the plan with each tensor at its largest possible size.
+    if (largest < size).any():
         raise ValueError("plan check: a tensor of the planner is larger than its place")
-    check_columns(_problem(tensors, rooms), at, np.zeros(len(tensors), np.int64))
-    return at, rooms
+    check_columns(_problem(tensors, largest), at, np.zeros(len(tensors), np.int64))
+    return at, largest
 
 
 def _problem(tensors: Sequence[ManagedTensor], sizes: _Numbers) -> Problem:
@@ -171,8 +171,8 @@ def _problem(tensors: Sequence[ManagedTensor], sizes: _Numbers) -> Problem:
     )
 
 
-def _meet(starts: _Numbers, stops: _Numbers) -> NDArray[np.bool_]:
-    """Which two of the half-open ranges have something in common."""
+def _intersections(starts: _Numbers, stops: _Numbers) -> NDArray[np.bool_]:
+    """Return a matrix of which half-open intervals intersect."""
     begin = np.maximum(starts[:, None], starts[None, :])
     return begin < np.minimum(stops[:, None], stops[None, :])
 
@@ -180,7 +180,7 @@ def _meet(starts: _Numbers, stops: _Numbers) -> NDArray[np.bool_]:
 def _place_outputs(
     tensors: Sequence[ManagedTensor], sizes: Sequence[int], offsets: list[int], rooms: list[int]
 ) -> int:
-    """Give outputs places of their own, one behind the other; bytes that they take together."""
+    """Place outputs one after another, and return their total bytes."""
     end = 0
     for number, tensor in enumerate(tensors):
         if tensor.is_output and sizes[number] >= 0:
@@ -207,5 +207,5 @@ def _groups(
 
 def _num_reused(inner: Sequence[int], sizes: list[int], offsets: list[int]) -> int:
     at = np.array([offsets[number] for number in inner], np.int64)
-    meet = _meet(at, at + np.array([sizes[number] for number in inner], np.int64))
-    return int(np.tril(meet, -1).any(axis=1).sum())
+    intersect = _intersections(at, at + np.array([sizes[number] for number in inner], np.int64))
+    return int(np.tril(intersect, -1).any(axis=1).sum())

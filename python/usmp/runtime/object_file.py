@@ -1,4 +1,4 @@
-"""For which machine, and which ABI, is an object file?"""
+"""Detect the machine and the float ABI of an object file."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from elftools.elf.sections import ARMAttributesSection
 
 
 def foreign_machine(content: bytes) -> str | None:
-    """The machine that an ELF object file is for, or None if it is this host, or not known."""
-    found, host = machine_of(content), _host_machine()
-    return None if host is None or found == host else found
+    """Return the machine of an ELF object file, or None if it is that of this host or unknown."""
+    machine, host = machine_of(content), _host_machine()
+    return None if host is None or machine == host else machine
 
 
 def machine_of(content: bytes) -> str | None:
-    """Word size and machine of an ELF file, such as "32-bit ARM"; None of any other file."""
+    """Return word size and machine of an ELF file, such as "32-bit ARM"; None for other files."""
     return _machine(BytesIO(content))
 
 
 def has_float_registers(content: bytes) -> bool:
-    """Whether functions of an ELF file for Arm take floats in registers of the FPU, as the Arm ABI
-    has it (Tag_ABI_VFP_args in "Addenda to, and Errata in, the ABI for the Arm Architecture").
+    """Return whether functions of an ELF file for Arm take floats in FPU registers.
 
-    Any other file, and a damaged one, says nothing of that: False.
+    The attribute is Tag_ABI_VFP_args of "Addenda to, and Errata in, the ABI for the Arm
+    Architecture". The result is False for other files, and for damaged ones.
     """
     try:
         return any(
@@ -45,7 +45,7 @@ def has_float_registers(content: bytes) -> bool:
 
 @cache
 def _host_machine() -> str | None:
-    """Of the interpreter that runs this."""
+    """Return the machine of the running Python interpreter."""
     try:
         with Path(sys.executable).open("rb") as executable:
             return _machine(executable)
@@ -59,6 +59,6 @@ def _machine(file: IO[bytes]) -> str | None:
     except ELFError:
         return None
     machine = elf["e_machine"]
-    # The library names the numbers that it knows.
+    # elftools replaces known machine numbers by names.
     known = f"machine number {machine}" if isinstance(machine, int) else elf.get_machine_arch()
     return f"{elf.elfclass}-bit {known}"

@@ -1,4 +1,4 @@
-"""What each operator of a model takes of a run: time, or instructions."""
+"""The profile of a run: the cost of each operator in time, instructions or clock cycles."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from usmp.support.plain_text import shown
 
 
 class NotProfiled(ValueError):
-    """The code of an archive does not say when operators begin and end."""
+    """The code of an archive has no hooks around its operators."""
 
 
 @dataclass(frozen=True)
 class OperatorTensor:
-    """A tensor that an operator takes or gives: element type and shape."""
+    """An input or output of an operator: element type and shape."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -28,25 +28,25 @@ class OperatorTensor:
 
 @dataclass(frozen=True)
 class OperatorProfile:
-    """An operator, and what it takes.
+    """An operator and its cost.
 
     Parameters
     ----------
     index
-        the number that hooks get.
+        index of the operator, which hooks receive.
     entry
-        the entry that calls it.
+        name of the entry that calls it.
     functions
-        the PrimFuncs that compute it, which is one but in a branch or a loop; in C their names
-        follow the prefix of the module.
+        names of the PrimFuncs that compute it, without the C prefix of the module; several only in
+        a branch or a loop.
     kinds
-        what they compute, one after the other, as "conv2d 3x3 s2".
+        kinds of its computations in order, such as "conv2d 3x3 s2".
     inputs, outputs
         its tensors, without constants.
     macs
-        its multiply-accumulates; None if they are not known.
+        multiply-accumulates; None if unknown.
     cost
-        what it takes, in the unit of the profile.
+        cost in the unit of the profile.
     """
 
     index: int
@@ -60,11 +60,11 @@ class OperatorProfile:
 
     @property
     def cost_per_mac(self) -> float | None:
-        """Its cost for a multiply-accumulate; None without any."""
+        """The cost per multiply-accumulate; None without any."""
         return self.cost / self.macs if self.macs else None
 
     def as_json(self) -> dict[str, Any]:
-        """All of it by name; tensors as {"dtype": ..., "shape": [...]}."""
+        """Return all fields by name, with tensors as {"dtype": ..., "shape": [...]}."""
         return {
             **vars(self),
             "functions": list(self.functions),
@@ -76,18 +76,18 @@ class OperatorProfile:
 
 @dataclass(frozen=True)
 class Profile:
-    """What the operators of an entry take.
+    """The costs of the operators of an entry.
 
     Parameters
     ----------
     module, entry
-        names of both.
+        names of the module and the entry.
     unit
-        of costs: "ns", "instructions" or "cycles".
+        unit of costs: "ns", "instructions" or "cycles".
     runs
-        how many runs were measured; costs are medians of them.
+        number of measured runs, whose medians are the costs.
     operators
-        in the order of the run.
+        operators in execution order.
     """
 
     module: str
@@ -98,16 +98,16 @@ class Profile:
 
     @property
     def cost(self) -> float:
-        """Of all operators together."""
+        """The total cost of all operators."""
         return sum(operator.cost for operator in self.operators)
 
     @property
     def macs(self) -> int:
-        """The multiply-accumulates of all operators of which they are known."""
+        """The total of the known multiply-accumulates."""
         return sum(operator.macs or 0 for operator in self.operators)
 
     def as_json(self) -> dict[str, Any]:
-        """All of it by name."""
+        """Return all fields and totals by name."""
         operators = [operator.as_json() for operator in self.operators]
         return {**vars(self), "cost": self.cost, "macs": self.macs, "operators": operators}
 
@@ -118,9 +118,9 @@ def check_has_hooks(metadata: Mapping[str, Any]) -> None:
     Raises
     ------
     NotProfiled
-        it does not.
+        it has no hooks.
     DamagedMetadata
-        they are not those of the module, or its operators are not described.
+        the hooks belong to another module, or the operators are malformed.
     """
     if "operator_hooks" not in metadata:
         raise NotProfiled(
@@ -133,13 +133,7 @@ def check_has_hooks(metadata: Mapping[str, Any]) -> None:
 
 
 def described_operators(metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What metadata.json says of the operators of a module.
-
-    Raises
-    ------
-    DamagedMetadata
-        it does not describe them.
-    """
+    """Return the operators of a module in metadata.json, or raise DamagedMetadata."""
     operators: list[dict[str, Any]] = read_value(
         metadata, "operators", is_list_of(_is_operator), _where(metadata)
     )
@@ -153,27 +147,27 @@ def _where(metadata: Mapping[str, Any]) -> str:
 def profile_of(
     metadata: Mapping[str, Any], entry: str | None, unit: str, costs: Sequence[float], runs: int
 ) -> Profile:
-    """A profile of what was measured.
+    """Construct a profile from measured costs.
 
     Parameters
     ----------
     metadata
-        the parsed metadata of a module.
+        parsed metadata of a module.
     entry
-        name of the entry that ran; the only one by default.
+        name of the entry that ran; optional if there is only one.
     unit
-        of costs.
+        unit of costs.
     costs
-        of all operators of the module, those of other entries too.
+        costs of all operators of the module, including those of other entries.
     runs
-        how many runs were measured.
+        number of measured runs.
 
     Raises
     ------
     ValueError
-        there is no such entry, or several and no name.
+        the entry is unknown, or there are several and none is named.
     DamagedMetadata
-        the metadata does not describe the operators, or other ones.
+        the operators are malformed, or differ in number from the costs.
     """
     name = str(metadata["model_name"])
     entries = [
@@ -205,13 +199,13 @@ def _operator(index: int, described: Mapping[str, Any], cost: float) -> Operator
 
 
 def _kind(step: Mapping[str, Any]) -> str:
-    """Kind and window; strides and dilations only if they are not 1."""
+    """Return the kind and the kernel window of a step, with strides and dilations unless 1."""
     parts = [step["kind"]]
     for sign, name in (("", "kernel"), ("s", "strides"), ("d", "dilations")):
         values = step.get(name, [])
         if sign and set(values) <= {1}:
             continue
-        # Both equal strides are one number; a kernel has always two.
+        # Write equal strides as one number, but always both extents of a kernel window.
         shown = values[:1] if sign and len(set(values)) == 1 else values
         parts.append(sign + "x".join(map(str, shown)))
     return " ".join(part for part in parts if part)

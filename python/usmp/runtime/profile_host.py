@@ -1,4 +1,4 @@
-"""Time by operator on this host, by the hooks that a profiled model calls."""
+"""Measure the time of each operator on this host, by the hooks that a profiled model calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from usmp.support.temporary_folder import temporary_folder
 
 _LEAST_RUNS, _MOST_RUNS = 5, 1000
 _SECONDS = 1.0
-"""How long runs go on if nobody says how many."""
+"""Duration of the measurement if the number of runs is not given."""
 
 _HOOKS = """#define _POSIX_C_SOURCE 199309L
 #include <stdint.h>
@@ -66,25 +66,25 @@ uint64_t usmp_hook_ns(void) {{
 
 
 class HostProfiler(NotCopied):
-    """A model whose operators are timed by hooks, which read this host's clock.
+    """A model with hooks that read the clock of this host before and after each operator.
 
     Parameters
     ----------
     files
-        the files of an archive, or of `AOTExecutorFactoryModule.files`: path -> content.
+        files of an archive, or `AOTExecutorFactoryModule.files`, by path.
     metadata
-        the parsed metadata of one of its modules, which was built with `tir.usmp.profile`.
+        parsed metadata of one of its modules, built with `tir.usmp.profile`.
     flags, sources, arena_bytes
-        as for `HostModule`.
+        as in `HostModule`.
 
     Raises
     ------
     NotProfiled
         the model was built without `tir.usmp.profile`.
     DamagedMetadata
-        the metadata does not describe the operators.
+        the operators in the metadata are malformed.
     BuildError
-        as `HostModule` raises it.
+        as in `HostModule`.
     """
 
     _owns = "a loaded library and its counters"
@@ -118,29 +118,29 @@ class HostProfiler(NotCopied):
         runs: int | None = None,
         sizes: Mapping[str, int] | None = None,
     ) -> Profile:
-        """Run the model several times, and say what each operator takes.
+        """Run the model several times, and return the time of each operator.
 
         Parameters
         ----------
         inputs
             an array for each input of the entry.
         entry
-            its name; the only one by default.
+            name of the entry; optional if there is only one.
         runs
-            how many; as many as a second has by default, 5 at least and 1000 at most. One that
-            finds nothing in caches comes before them.
+            number of measured runs, after one that warms up caches. By default, runs are repeated
+            for a second, at least 5 and at most 1000 times.
         sizes
             symbolic sizes that do not follow from the shapes of the inputs.
 
         Returns
         -------
         Profile
-            In nanoseconds: the median over the runs, less what the hooks themselves take.
+            Medians over the runs in nanoseconds, less the time of the hooks.
 
         Raises
         ------
         ValueError, RuntimeError
-            as `HostModule.run` raises them; less than one run.
+            as in `HostModule.run`, or `runs` is less than 1.
         """
         if runs is not None and runs < 1:
             raise ValueError(f"a profile needs at least one run, not {runs}")
@@ -154,8 +154,8 @@ class HostProfiler(NotCopied):
         runs: int | None,
         sizes: Mapping[str, int] | None,
     ) -> Profile:
-        between = int(self._hook_ns())
-        # Runs may update the arrays of inputs.
+        hook_ns = int(self._hook_ns())
+        # Copy the inputs, because runs may update them.
         inputs = copy.deepcopy(dict(inputs))
         self.module.run(inputs, entry, sizes)
         measured: list[list[int]] = []
@@ -166,7 +166,7 @@ class HostProfiler(NotCopied):
             ctypes.memset(self._counts, 0, ctypes.sizeof(self._counts))
             self.module.run(inputs, entry, sizes)
             measured.append(self._counts[:-1])
-        medians = np.maximum(np.median(np.array(measured), axis=0) - between, 0.0)
+        medians = np.maximum(np.median(np.array(measured), axis=0) - hook_ns, 0.0)
         return profile_of(self._metadata, entry, "ns", medians.tolist(), len(measured))
 
 
@@ -181,19 +181,19 @@ def profile_on_host(
     flags: Sequence[str] = DEFAULT_FLAGS,
     sources: Sequence[str | Path] = (),
 ) -> Profile:
-    """Time by operator on this host: a `HostProfiler`, and what it measures.
+    """Build a model with a `HostProfiler`, and return the time of each operator on this host.
 
     Parameters
     ----------
     files, metadata, flags, sources
-        as `HostProfiler` takes them.
+        as in `HostProfiler`.
     inputs, entry, runs, sizes
-        as its `measure` takes them.
+        as in `HostProfiler.measure`.
 
     Raises
     ------
     NotProfiled, BuildError, ValueError, RuntimeError
-        as these raise them.
+        as in `HostProfiler` and its `measure`.
     """
     return HostProfiler(files, metadata, flags, sources).measure(inputs, entry, runs, sizes)
 

@@ -1,4 +1,4 @@
-"""Programs that end with this one: compilers, make, emulators."""
+"""Run other programs (compilers, make, emulators), which end with this process."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ def run_program(
 ) -> subprocess.CompletedProcess[str]:
     """Run a program without input to its end.
 
-    It and all that it starts are killed, and waited for, if that end does not come: in time, or
-    because of an exception or a signal.
+    After a timeout, an exception or a signal, kill the program and its child processes.
 
     Parameters
     ----------
     command
         the program and its arguments.
     directory
-        where it runs; here by default.
+        working directory; by default the current one.
     temporary
-        the folder for its temporary files; what is killed cannot remove them.
+        folder for temporary files, which a killed program cannot remove itself.
+    timeout_seconds
+        time limit in seconds; None for no limit.
 
     Raises
     ------
     OSError
-        it cannot be started.
+        the program cannot be started.
     subprocess.TimeoutExpired
-        it took longer.
+        the program exceeded its time limit.
     """
     with postponed_signals():
         process = subprocess.Popen(
@@ -50,7 +51,7 @@ def run_program(
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            # What it starts is in its group, which can be killed as a whole.
+            # Start a process group, which can be killed as a whole.
             start_new_session=True,
         )
         kill = partial(_kill_group, process.pid)
@@ -67,7 +68,7 @@ def run_program(
 
 
 def _kill_group(leader: int) -> None:
-    """Not by the methods of `Popen`: a signal may have interrupted one that holds a lock."""
+    """Kill a process group without `Popen`, whose lock an interrupted method may hold."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
     with suppress(ChildProcessError):

@@ -1,4 +1,4 @@
-"""The JSON of metadata.json, which may be damaged or made to do harm."""
+"""Read values of metadata.json, which may be damaged or malicious."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _LARGEST_BYTES = 2**32
 
 
 class DamagedMetadata(ValueError):
-    """metadata.json is not what `tvmc compile` writes; the message says where."""
+    """metadata.json is malformed; the message names the value."""
 
 
 def parse_metadata(content: bytes) -> Any:
-    """The parsed JSON.
+    """Parse JSON.
 
     Raises
     ------
     DamagedMetadata
-        it is too large, no JSON, nested too deep, has a key twice, or a number that is
-        too large.
+        the content is too large, no JSON, or nested too deeply, or has a duplicate key or a number
+        out of range.
     """
     try:
         return parse_json(content, LARGEST_METADATA_BYTES)
@@ -31,6 +31,7 @@ def parse_metadata(content: bytes) -> Any:
 
 
 def read_value(entry: Any, key: str, is_valid: Callable[[Any], bool], where: str) -> Any:
+    """Return the value of a key, or raise DamagedMetadata if it is missing or invalid."""
     if not isinstance(entry, dict) or not is_valid(entry.get(key)):
         raise DamagedMetadata(f'{where} has no valid "{key}"')
     return entry[key]
@@ -53,7 +54,7 @@ def is_count(value: Any) -> bool:
 
 
 def is_size(value: Any) -> bool:
-    """Whether it is a number of bytes that a host can provide."""
+    """Return whether a value is a number of bytes that a host can provide."""
     return is_count(value) and value <= _LARGEST_BYTES
 
 

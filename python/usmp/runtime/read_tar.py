@@ -1,6 +1,6 @@
-"""The files of a tar archive, which may be damaged or made to do harm.
+"""Read the files of a tar archive, which may be damaged or malicious.
 
-Nothing is written, and what is read takes no more memory than the archive has bytes.
+Nothing is written to disk, and the memory is limited by the size of the archive.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from usmp.support.tvmc_exception import TVMCException
 _MOST_MEMBERS = 10_000
 _LARGEST_EXTENDED_HEADER_BYTES = 2**16
 _LONGEST_FILE_NAME, _LONGEST_PATH = 255, 4095
-"""Bytes that Linux takes."""
+"""Limits of Linux in bytes."""
 
 _END_OF_TAR = bytes(2 * tarfile.BLOCKSIZE)
 _COMPRESSED = rb"\x1f\x8b|BZh[1-9](?:1AY&SY|\x17rE8P\x90)|\xfd7zXZ"
-"""How files of gzip, bzip2 and xz start; tarfile reads some of them as a header,
-whose signed checksum is 0, as the bytes there."""
+"""First bytes of gzip, bzip2 and xz files. tarfile takes some for a header with checksum 0."""
 
 _EXTENDED_HEADERS = (
     *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
@@ -41,33 +40,32 @@ _KINDS = {
 
 
 class ArchiveError(TVMCException, ValueError):
-    """The file is not an archive that `tvmc compile` wrote; the message says why."""
+    """A file is no archive of `tvmc compile`; the message has the reason."""
 
 
 class MissingArchiveError(FileNotFoundError, ArchiveError):
-    """The file is missing."""
+    """A missing archive."""
 
 
 def read_tar(path: str | Path) -> dict[str, bytes]:
-    """The files in the archive at `path`: path -> content.
+    """Return the contents of the files in the archive at `path`, by path.
 
     Raises
     ------
     ArchiveError
-        the file cannot be read, is too large, damaged, or no uncompressed tar archive;
-        something in it is neither a file nor a folder, is there twice, or lies outside of it.
+        the file cannot be read or is too large, or see `files_of_tar`.
     """
     return files_of_tar(_content(Path(path)))
 
 
 def files_of_tar(archived: bytes) -> dict[str, bytes]:
-    """Return the files in a tar archive: path -> content.
+    """Return the contents of the files in a tar archive, by path.
 
     Raises
     ------
     ArchiveError
-        it is damaged, or no uncompressed tar archive; something in it is neither a file nor a
-        folder, is there twice, or lies outside of it.
+        the archive is damaged or no uncompressed tar archive; or a member is neither a file nor a
+        folder, is repeated, or lies outside of the archive.
     """
     if re.match(_COMPRESSED, archived):
         raise ArchiveError("not a tar archive, but a compressed file; decompress it first")
@@ -99,15 +97,15 @@ def files_of_tar(archived: bytes) -> dict[str, bytes]:
 
 
 def file_of_archive(path: str | Path, name: str, most_bytes: int) -> bytes | None:
-    """Return one file of an archive that usmp wrote, or None if that is not there to be read.
+    """Return one file of an archive that usmp wrote, or None if it cannot be read.
 
-    Headers are all that is read beside it, and only of a regular file: whatever `path` is, this
-    takes little time and raises nothing.
+    Besides the file, only headers are read, and only if `path` is a regular file. This is fast, and
+    raises no errors for any `path`.
 
     Parameters
     ----------
     most_bytes
-        a larger file is not read.
+        largest size to read.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -125,13 +123,13 @@ def file_of_archive(path: str | Path, name: str, most_bytes: int) -> bytes | Non
 
 
 def _content(path: Path) -> bytes:
-    """The bytes of a file of a size that can be read."""
+    """Return the bytes of a file or pipe, unless it is too large."""
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
             if not (stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)):
                 raise ArchiveError("neither a file nor a pipe")
-            # What a pipe brings is known at its end only.
+            # The size of a pipe is unknown until its end.
             content = b"" if _is_large(status.st_size) else file.read(LARGEST_ARCHIVE_BYTES + 1)
             size = max(status.st_size, len(content))
     except FileNotFoundError as error:
@@ -157,11 +155,10 @@ def _not_a_tar(archived: bytes) -> str:
 
 
 class _Member(tarfile.TarInfo):
-    """A member whose headers tarfile reads in a time and a memory that are known.
+    """A member whose headers tarfile reads in bounded time and memory.
 
-    Of a sparse file nothing bounds the size that its header claims, nor, in a damaged one, the
-    time; and Python before 3.12.6 takes quadratic time for long numbers in extended headers
-    (CVE-2024-6232).
+    The header of a sparse file may claim any size, and take any time if damaged. Python before
+    3.12.6 takes quadratic time for long numbers in extended headers (CVE-2024-6232).
     """
 
     def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
@@ -183,13 +180,15 @@ class _Member(tarfile.TarInfo):
 
 
 def _checked_name(member: tarfile.TarInfo) -> str:
-    """The path of a file or a folder in the archive."""
-    what = f'the archive holds "{shown(member.name)}", '
+    """Return the path of a member, which must be a file or a folder inside of the archive."""
+    subject = f'the archive holds "{shown(member.name)}", '
     if not (member.isfile() or member.isdir()):
-        raise ArchiveError(f"{what}which is {_KINDS.get(member.type, 'neither file nor folder')}")
+        raise ArchiveError(
+            f"{subject}which is {_KINDS.get(member.type, 'neither file nor folder')}"
+        )
     path = PurePosixPath(member.name)
     if path.is_absolute() or ".." in path.parts:
-        raise ArchiveError(f"{what}which lies outside of its folder")
+        raise ArchiveError(f"{subject}which lies outside of its folder")
     names = [part.encode("utf-8", "surrogatepass") for part in path.parts]
     if (
         not member.name.isprintable()
@@ -199,12 +198,12 @@ def _checked_name(member: tarfile.TarInfo) -> str:
         or max(map(len, names), default=0) > _LONGEST_FILE_NAME
         or sum(len(name) + 1 for name in names) > _LONGEST_PATH
     ):
-        raise ArchiveError(f"{what}a name that no file can have everywhere")
+        raise ArchiveError(f"{subject}a name that no file can have everywhere")
     return str(path)
 
 
 def _check_folders(files: dict[str, bytes]) -> None:
-    """Check that no file stands where others have a folder."""
+    """Check that no path is both a file and a folder."""
     for name in files:
         for folder in PurePosixPath(name).parents:
             if str(folder) in files:

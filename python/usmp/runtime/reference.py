@@ -1,4 +1,4 @@
-"""Run the reference build of an archive: the outputs that other builds of its model should give."""
+"""Run the reference build of an archive, which computes the expected outputs of other builds."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from usmp.support.not_copied import NotCopied
 from usmp.support.plain_text import printable, shown
 
 REFERENCE = "those of a build without kernels, streaming, pruning or overlap, which this host ran"
-"""Where outputs come from, in sentences."""
+"""Description of the expected outputs in sentences."""
 
 
 class NoReference(ValueError):
-    """An archive has no reference build; the message says why."""
+    """An archive has no reference build; the message has the reason."""
 
 
 class ReferenceModule(NotCopied):
-    """A reference build, loaded into this process, with the interface of the build beside it.
+    """A reference build that is loaded into this process, with the interface of the main build.
 
     Parameters
     ----------
     host
         the reference build.
     module
-        the other build.
+        the main build.
     """
 
     _owns = "the reference build that is loaded, and its windows"
@@ -59,18 +59,18 @@ class ReferenceModule(NotCopied):
         Raises
         ------
         ValueError, RuntimeError
-            as `HostModule.run` raises them.
+            as in `HostModule.run`.
         """
         if not self._slides:
             return self._host.run(inputs, entry, sizes)
-        described = self.entries[chosen_entry(self._host.name, list(self.entries), entry)]
-        rows, values = checked_run(described.inputs, described.sizes, inputs, sizes)
+        host_entry = self.entries[chosen_entry(self._host.name, list(self.entries), entry)]
+        rows, values = checked_run(host_entry.inputs, host_entry.sizes, inputs, sizes)
         with self._host.lock:
             windows = {name: self._slid(name, array) for name, array in rows.items()}
             return self._host.run(windows, entry, values)
 
     def reset(self) -> None:
-        """Let the next run begin as the first one did."""
+        """Reset the state, so that the next run begins like the first one."""
         with self._host.lock:
             self._windows.clear()
             self._host.reset()
@@ -78,16 +78,16 @@ class ReferenceModule(NotCopied):
     def _slid(self, name: str, rows: np.ndarray) -> np.ndarray:
         """Move the new rows of an input into its window, and return the window.
 
-        The reference build takes whole windows. Before the first run they hold zeros.
+        The reference build takes whole windows, which hold zeros before the first run.
         """
         if name not in self._slides:
             return rows
-        described = self._host.inputs[name]
-        zero = described.get("quantization", {}).get("zero_point", 0)
-        window = self._windows.get(name, np.full(described["shape"], zero, described["dtype"]))
+        info = self._host.inputs[name]
+        zero = info.get("quantization", {}).get("zero_point", 0)
+        window = self._windows.get(name, np.full(info["shape"], zero, info["dtype"]))
         axis = _row_axis(window.shape)
-        kept = np.delete(window, np.s_[: rows.shape[axis]], axis)
-        self._windows[name] = np.concatenate([kept, rows], axis)
+        remaining = np.delete(window, np.s_[: rows.shape[axis]], axis)
+        self._windows[name] = np.concatenate([remaining, rows], axis)
         return self._windows[name]
 
 
@@ -99,22 +99,22 @@ def load_reference(
     Parameters
     ----------
     archive
-        that `usmp.build` made with `reference`.
+        an archive that was compiled with `reference`.
     name
-        which model of the archive; the only one by default.
+        name of the model in the archive; optional if there is only one.
     sources
-        C files of the user with the functions of accelerators.
+        C files of the user with functions of accelerators.
 
     Raises
     ------
     NoReference
-        the archive has none.
+        the archive has no reference build.
     ArchiveError
-        it is damaged, or of a model with another interface.
+        the reference build is damaged, or has another interface than the model.
     BuildError
-        as `Archive.load` raises it.
+        as in `Archive.load`.
     ValueError
-        there is no module of this name, or several and no name.
+        there is no module of this name, or there are several and no name is given.
     """
     module = archive.module(name)
     reference = reference_archive(archive, module)
@@ -122,14 +122,14 @@ def load_reference(
 
 
 def reference_archive(archive: Archive, module: ArchivedModule) -> Archive:
-    """Return the reference build of a module, as an archive of its own.
+    """Return the reference build of a module as a separate archive.
 
     Raises
     ------
     NoReference
-        there is none.
+        the archive has no reference build.
     ArchiveError
-        it is damaged, too large, or of a model with another interface.
+        the reference build is damaged, too large, or has another interface than the model.
     """
     described = module.metadata.get("reference", {})
     if not isinstance(described, dict) or not all(isinstance(v, str) for v in described.values()):
@@ -149,7 +149,7 @@ def reference_archive(archive: Archive, module: ArchivedModule) -> Archive:
 
 
 def _decompressed(compressed: bytes) -> bytes:
-    """Return the content of a file of bzip2, unless it has far more bytes than C would have."""
+    """Decompress a bzip2 file, but raise if the result is far larger than C would be."""
     largest = largest_reference(len(compressed))
     decompressor = bz2.BZ2Decompressor()
     try:
@@ -167,14 +167,14 @@ def _decompressed(compressed: bytes) -> bytes:
 
 
 def _check_interface(module: ArchivedModule, reference: Archive, path: str) -> None:
-    """Check that a reference takes and gives what the module does, but for windows."""
+    """Check that a reference has the inputs, outputs and sizes of the module, except windows."""
     windows = module.metadata.get("windows", {}).get("inputs", {})
     entries = {name: _interface(entry, {}) for name, entry in _entries_of(module).items()}
-    held = [
+    reference_entries = [
         {name: _interface(entry, windows) for name, entry in _entries_of(other).items()}
         for other in reference.modules.values()
     ]
-    if held != [entries]:
+    if reference_entries != [entries]:
         raise ArchiveError(
             f"{shown(path)}: it has other entries, inputs, outputs or sizes than "
             f'module "{shown(module.name)}"'
@@ -187,7 +187,7 @@ def _entries_of(module: ArchivedModule) -> dict[str, HostEntry]:
 
 
 def _interface(entry: HostEntry, windows: Mapping[str, Mapping[str, int]]) -> object:
-    """Return what calls of an entry depend on; of a window, its new rows."""
+    """Return the inputs, outputs and sizes of an entry, with the new rows of each window."""
     inputs = {name: _type(info) for name, info in entry.inputs.items()}
     for name in {*windows} & {*inputs}:
         dtype, shape, symbolic = inputs[name]
@@ -204,5 +204,5 @@ def _type(tensor: Mapping[str, Any]) -> tuple[str, list[int], Any]:
 
 
 def _row_axis(shape: Sequence[int]) -> int:
-    """Return the axis of the rows of a window: the outermost one that is longer than 1."""
+    """Return the axis of the rows of a window, which is the outermost axis longer than 1."""
     return next((axis for axis, extent in enumerate(shape) if extent > 1), len(shape))

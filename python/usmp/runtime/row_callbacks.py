@@ -1,4 +1,4 @@
-"""Inputs that a model asks for row by row, and outputs that it gives so, from and to arrays."""
+"""Callbacks that stream inputs and outputs row by row, from and to arrays."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 
 NO_SUCH_ROW = 1
-"""What callbacks return for a row that the array does not have."""
+"""Status that a callback returns for an unexpected row."""
 
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p)
 
 
 @dataclass(frozen=True)
 class TensorRows:
-    """Which tensors an entry takes and gives by rows.
+    """The tensors of an entry that are streamed by rows.
 
     Parameters
     ----------
     inputs, outputs
-        bytes of a row, by position.
+        bytes of a row, by the index of the tensor.
     """
 
     inputs: Mapping[int, int]
@@ -33,14 +33,14 @@ class TensorRows:
     def of(
         cls, inputs: Mapping[str, Mapping[str, Any]], outputs: Mapping[str, Mapping[str, Any]]
     ) -> TensorRows:
-        """As metadata.json says.
+        """Construct the rows from the tensors in metadata.json.
 
         Parameters
         ----------
         inputs, outputs
-            what it says of each tensor.
+            values of the tensors by name.
         """
-        found = [
+        rows = [
             {
                 index: int(tensor["by_rows"]["row_size"])
                 for index, tensor in enumerate(tensors.values())
@@ -48,19 +48,19 @@ class TensorRows:
             }
             for tensors in (inputs, outputs)
         ]
-        return cls(*found)
+        return cls(*rows)
 
 
 @dataclass
 class TensorStruct:
-    """A C struct of inputs or outputs: a pointer for each, or a callback and its context.
+    """A C struct of inputs or outputs: a pointer for each tensor, or a callback and its context.
 
     Parameters
     ----------
     arrays
-        the tensors.
+        arrays of the tensors.
     row_bytes
-        of those that come or go by rows, by position.
+        bytes of a row of streamed tensors, by index.
     is_inputs
         whether callbacks read the arrays; else they write them.
     sizes
@@ -74,33 +74,33 @@ class TensorStruct:
     _callbacks: dict[int, Any] = field(default_factory=dict)
 
     def members(self) -> list[int]:
-        """The values of the members."""
-        found = []
+        """Return the values of the pointer members."""
+        values = []
         for index, array in enumerate(self.arrays):
             if index not in self.row_bytes:
-                found.append(array.ctypes.data)
+                values.append(array.ctypes.data)
                 continue
             if index not in self._callbacks:
                 self._callbacks[index] = self._callback(array, self.row_bytes[index])
             address = ctypes.cast(self._callbacks[index], ctypes.c_void_p).value
             assert address is not None
-            found += [address, 0]
-        return found
+            values += [address, 0]
+        return values
 
     def struct(self) -> ctypes.Structure:
-        """The struct."""
+        """Return the struct."""
         members = self.members()
         return self.type(len(members))(*members, *self.sizes)
 
     def type(self, pointers: int) -> type[ctypes.Structure]:
-        """Its type, with so many pointers; C has no struct without members."""
+        """Return the type of the struct. It has a dummy if empty, because C needs a member."""
         fields: list[tuple[str, Any]] = [(f"pointer_{i}", ctypes.c_void_p) for i in range(pointers)]
         fields += [(f"size_{index}", ctypes.c_int32) for index in range(len(self.sizes))]
         fields = fields or [("unused", ctypes.c_uint8)]
         return type("Tensors", (ctypes.Structure,), {"_fields_": fields})
 
     def _callback(self, array: np.ndarray, row_bytes: int) -> Any:
-        """What moves a row; the next one has to be the one after the last."""
+        """Return a callback that copies a row. Rows must be requested in order."""
         expected = iter(range(array.nbytes // row_bytes))
 
         def move(_: int | None, row: int, data: int) -> int:
@@ -121,7 +121,7 @@ def callbacks(
     outputs: Sequence[np.ndarray],
     sizes: Sequence[int] = (),
 ) -> Iterator[tuple[TensorStruct, TensorStruct]]:
-    """The structs of a run, whose callbacks live as long as it does."""
+    """Yield the structs of a run, whose callbacks live as long as the context."""
     yield (
         TensorStruct(inputs, rows.inputs, is_inputs=True, sizes=sizes),
         TensorStruct(outputs, rows.outputs, is_inputs=False),

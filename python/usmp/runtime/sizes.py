@@ -1,4 +1,4 @@
-"""The symbolic sizes of a run: they follow from the shapes of its inputs, or are given."""
+"""The symbolic sizes of a run, which follow from the shapes of its inputs, or are given."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from usmp.plain.size_expression import shape_at, shape_text, solved
 from usmp.support.plain_text import shown
 
 _LARGEST = 2**31 - 1
-"""A size, and the bytes of a tensor."""
+"""Limit of a size, and of the bytes of a tensor."""
 
 Infos = Mapping[str, Mapping[str, Any]]
-"""What metadata.json says of tensors, or of sizes, by name."""
+"""Values of tensors or of sizes in metadata.json, by name."""
 
 
 def sizes_of_run(
@@ -25,33 +25,33 @@ def sizes_of_run(
     arrays: Mapping[str, np.ndarray],
     given: Mapping[str, int] | None = None,
 ) -> dict[str, int]:
-    """A value for each size.
+    """Return a value for each size.
 
     Parameters
     ----------
     sizes
-        C name and bounds of each.
+        C name and bounds of each size.
     inputs
-        the model's inputs.
+        inputs of the model.
     arrays
-        some of them.
+        arrays of some inputs.
     given
-        sizes that are known.
+        values of some sizes.
 
     Raises
     ------
     ValueError
-        a size is unknown, does not follow from the shapes of the arrays, or is out of its range; or
-        an array has another number of axes.
+        a size is unknown, does not follow from the shapes of the arrays, or is out of range; or an
+        array has another number of axes.
     """
-    found = known_sizes(sizes, inputs, arrays, given)
+    known = known_sizes(sizes, inputs, arrays, given)
     for name, size in sizes.items():
-        if name not in found:
+        if name not in known:
             raise ValueError(
                 f'size "{shown(name)}" does not follow from the shapes of the inputs; give it, '
                 f"{bounds_text(size)}, by its name"
             )
-    return found
+    return known
 
 
 def known_sizes(
@@ -60,15 +60,14 @@ def known_sizes(
     arrays: Mapping[str, np.ndarray],
     given: Mapping[str, int] | None = None,
 ) -> dict[str, int]:
-    """The sizes that are given, and those that follow from the shapes of arrays; not those that
-    follow from none.
+    """Return the sizes that are given, and those that follow from the shapes of arrays.
 
     The parameters are those of `sizes_of_run`.
 
     Raises
     ------
     ValueError
-        as `sizes_of_run` raises it.
+        as in `sizes_of_run`, except that sizes may be missing.
     """
     known = {str(name): _given_size(sizes, name, value) for name, value in (given or {}).items()}
     extents = [
@@ -77,21 +76,21 @@ def known_sizes(
         if name in arrays and "symbolic_shape" in info
         for axis, (extent, actual) in enumerate(_pairs(name, info, arrays[name]))
     ]
-    # A size makes other extents ones of a single unknown.
+    # Repeat, because a known size can leave another extent with a single unknown.
     is_done = not sizes
     while not is_done:
         is_done = True
         for extent, actual, where in extents:
-            found = solved(extent, actual, known)
-            if found is not None:
-                name, value = found
+            solution = solved(extent, actual, known)
+            if solution is not None:
+                name, value = solution
                 known[name] = _checked(sizes, name, value, f", by {where}")
                 is_done = False
     return known
 
 
 def _pairs(name: str, info: Mapping[str, Any], array: np.ndarray) -> list[tuple[Any, int]]:
-    """The extents of a tensor as expressions, and as they are."""
+    """Return pairs of a symbolic extent of a tensor and the actual extent."""
     shape = np.shape(array)
     if len(shape) != len(info["symbolic_shape"]):
         raise ValueError(
@@ -121,28 +120,28 @@ def _checked(sizes: Infos, name: str, value: int, where: str) -> int:
 
 
 def bounds_text(size: Mapping[str, Any]) -> str:
-    """Between what a size may be, in words."""
+    """Return the bounds of a size in words."""
     if size["max"] is None:
         return f"{size['min']} or more"
     return f"{size['min']} to {size['max']}"
 
 
 def at_sizes(infos: Infos, sizes: Mapping[str, int]) -> dict[str, dict[str, Any]]:
-    """What metadata.json says of tensors, with the shapes of a run.
+    """Return the values of tensors in metadata.json, with the shapes of a run.
 
     Parameters
     ----------
     infos
-        of inputs or outputs.
+        values of inputs or outputs by name.
     sizes
         a value for each size.
 
     Raises
     ------
     ValueError
-        an extent would be negative, or a tensor take more bytes than models index.
+        an extent would be negative, or a tensor would have more bytes than models can index.
     """
-    found = {}
+    at_run = {}
     for name, info in infos.items():
         shape = shape_at(info["symbolic_shape"], sizes) if "symbolic_shape" in info else None
         if shape is not None and min(shape, default=0) < 0:
@@ -152,8 +151,8 @@ def at_sizes(infos: Infos, sizes: Mapping[str, int]) -> dict[str, dict[str, Any]
             )
         if shape is not None:
             _check_bytes(name, info, prod(shape) * np.dtype(info["dtype"]).itemsize, sizes)
-        found[name] = dict(info) if shape is None else {**info, "shape": shape}
-    return found
+        at_run[name] = dict(info) if shape is None else {**info, "shape": shape}
+    return at_run
 
 
 def _check_bytes(name: str, info: Mapping[str, Any], taken: int, sizes: Mapping[str, int]) -> None:
@@ -165,16 +164,16 @@ def _check_bytes(name: str, info: Mapping[str, Any], taken: int, sizes: Mapping[
 
 
 def largest_sizes(sizes: Infos) -> dict[str, int]:
-    """The upper bound of each size that has one."""
+    """Return the upper bound of each size that has one."""
     return {name: int(size["max"]) for name, size in sizes.items() if size["max"] is not None}
 
 
 def described(info: Mapping[str, Any]) -> str:
-    """Element type and shape of a tensor; of one that depends on sizes, as expressions."""
+    """Return the element type and the shape of a tensor as text, with symbolic extents."""
     shape = info.get("symbolic_shape")
     return f"{info['dtype']}{info['shape'] if shape is None else shown(shape_text(shape))}"
 
 
 def sizes_text(sizes: Mapping[str, int]) -> str:
-    """As "seq=17, n=4"."""
+    """Return a text such as "seq=17, n=4"."""
     return ", ".join(f"{shown(name)}={value}" for name, value in sizes.items())

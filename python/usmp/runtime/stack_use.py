@@ -1,7 +1,7 @@
-"""The most stack that compiled functions use, from the call graphs that GCC writes.
+"""Compute the most stack of compiled functions from the call graphs of GCC.
 
-The option `-fcallgraph-info=su` (GCC 10 and later) writes a file in the format VCG for each source
-file: a node for each function, with the bytes of its frame, and an edge for each call.
+The option `-fcallgraph-info=su` (GCC 10 and later) writes a VCG file for each source file, with a
+node for each function, the bytes of its frame, and an edge for each call.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ _BOUNDED = ("static", "dynamic,bounded")
 
 
 def most_stack_bytes(graphs: Iterable[str]) -> int | None:
-    """Bytes of the deepest chain of calls, from any function.
+    """Return the bytes of the deepest chain of calls from any function.
 
-    Functions without a node, as those of the C library, count nothing.
+    Functions without a node, such as those of the C library, are not counted.
 
     Parameters
     ----------
     graphs
-        the content of the files.
+        contents of the VCG files.
 
     Returns
     -------
     int | None
-        None if there is no function, one calls itself, or the frame of one has no bound.
+        None if there is no function, a function is recursive, or a frame has no bound.
     """
     frames: dict[str, int] = {}
     calls: dict[str, set[str]] = {}
@@ -42,9 +42,9 @@ def most_stack_bytes(graphs: Iterable[str]) -> int | None:
 
 
 def _deepest(frames: dict[str, int], calls: dict[str, set[str]]) -> int | None:
-    """The longest path: functions whose callees are all known are taken away, until none is left.
+    """Return the longest path of a call graph by a topological sort, or None if it has a cycle.
 
-    Without recursion, which an archive that someone made could be too deep for.
+    Avoid recursion in Python, because a malicious archive could exceed its limit.
     """
     depths: dict[str, int] = {}
     waiting = {name: calls.get(name, set()) & frames.keys() for name in frames}

@@ -1,4 +1,4 @@
-"""Files of an archive, in a folder."""
+"""Write the files of an archive to a folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def write_files(files: Mapping[str, bytes], directory: Path) -> list[Path]:
-    """Write the files, path -> content, under `directory`; where they are.
+    """Write files below `directory`, and return their paths.
 
     Raises
     ------
@@ -22,18 +22,18 @@ def write_files(files: Mapping[str, bytes], directory: Path) -> list[Path]:
         try:
             path.write_bytes(content)
         except OSError as error:
-            # A disk that is full gives an error without a name.
+            # Add the path, which the error of a full disk lacks.
             raise OSError(error.errno, error.strerror, str(path)) from error
     return paths
 
 
 def replace_files(files: Mapping[str, bytes], directory: Path) -> None:
-    """Write the files under `directory`, which is there, in the place of those of their names.
+    """Write files below an existing `directory`, and replace files of the same paths.
 
     Raises
     ------
     OSError
-        a file cannot be written; then none was, but for a fault while they are renamed.
+        a file cannot be written; then no file was changed, except if renaming failed.
     """
     with tempfile.TemporaryDirectory(dir=directory, prefix=".usmp-") as waiting:
         for path, name in zip(write_files(files, Path(waiting)), files, strict=True):

@@ -1,4 +1,4 @@
-"""Parse memory pools in two spellings: that of RFC 0009, and that of tvmc in TVM 0.18.
+"""Parse memory pools in two spellings: of TVM's RFC 0009, and of tvmc in TVM 0.18.
 
     --usmp-workspace-pools=dtcm,sram --usmp-workspace-pool-dtcm="target=c;size=1000"
     --workspace-pools=dtcm,sram --workspace-pools-targets=dtcm:c
