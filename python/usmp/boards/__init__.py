@@ -1,1 +1,1 @@
-"""All of a board: its memories, pools in them, project files, emulator and report."""
+"""Boards: their memories and pools, projects for programs, emulators and reports."""

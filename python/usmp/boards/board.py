@@ -1,4 +1,4 @@
-"""Boards: memory map, compiler and emulated machine of each.
+"""The boards, with memory map, compiler and emulated machine.
 
 Sources: the monitor command `info mtree` of QEMU 7.2, and Arm's application notes AN385, AN386,
 AN500, AN505 and AN547.
@@ -16,16 +16,16 @@ KIBIBYTE = 1 << 10
 MEBIBYTE = 1 << 20
 
 STACK_BYTES = 16 * KIBIBYTE
-"""Bytes that the stack has if the Makefile gets no STACK_SIZE."""
+"""Default size of the stack in bytes, without STACK_SIZE of the Makefile."""
 
 DATA_RESERVE_BYTES = 1 * KIBIBYTE
-"""Bytes of the memory with the stack that pools leave for variables of the program."""
+"""Bytes that pools leave for variables of the program, in the memory of the stack."""
 
 CODE_RESERVE_BYTES = 128 * KIBIBYTE
-"""Bytes of the memory with the code that constant pools leave for it."""
+"""Bytes that constant pools leave for code, in the memory of the code."""
 
 PROJECT_FOLDER = "project"
-"""Where an archive has the project for its board."""
+"""Folder of the board's project in an archive."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +35,18 @@ class Memory:
     Parameters
     ----------
     name
-        also the name of the pools that lie in it.
+        name of the memory and of its pools.
     base, size_bytes
-        its addresses.
+        first address, and size.
     description
-        what the board's manual calls it.
+        description in the terms of the board's manual.
     is_read_only
-        whether programs can only read it, as flash.
+        whether programs can only read it, as with flash.
 
     Raises
     ------
     ValueError
-        the name is no name of a region in linker scripts, or the description is no comment of one
-        line.
+        the name is no valid region of a linker script, or the description no one-line comment.
     """
 
     name: str
@@ -57,7 +56,7 @@ class Memory:
     is_read_only: bool = False
 
     def __post_init__(self) -> None:
-        # Both stand in the linker script as they are.
+        # The linker script contains both without escapes.
         if not (self.name.isascii() and self.name.isidentifier()):
             raise ValueError(
                 f'a memory is called "{shown(self.name)}", but the linker script takes ASCII '
@@ -80,11 +79,11 @@ class Toolchain:
     Parameters
     ----------
     prefix
-        what the names of its programs begin with.
+        prefix of the names of its programs.
     packages
-        the packages of Debian that hold them.
+        Debian packages with its programs.
     options
-        options that choose the C library, for compiler and linker.
+        options of compiler and linker that select the C library.
     """
 
     prefix: str
@@ -104,18 +103,18 @@ class Emulator:
     Parameters
     ----------
     program
-        the emulator.
+        name of the program.
     package
-        the package of Debian that holds it.
+        Debian package with the program.
     options
-        the machine, and how it is started; the ELF file follows.
+        options for the machine, before the ELF file.
     nanoseconds_shift
-        each instruction takes 2 to the power of this many nanoseconds.
+        binary logarithm of the nanoseconds that each instruction takes.
     counters_address
-        the block FPGAIO of Arm's MPS boards, which has counters; 0 where the CPU
-        itself counts instructions.
+        address of the counters in the block FPGAIO of Arm's MPS boards; 0 if the CPU itself counts
+        instructions.
     counters_frequency_hz
-        the clock of these counters.
+        clock frequency of these counters.
     """
 
     program: str
@@ -126,8 +125,8 @@ class Emulator:
     counters_frequency_hz: int = 0
 
     def command(self, elf: str) -> list[str]:
-        """The command that runs an ELF file."""
-        # Time is the number of instructions, whatever else this computer does.
+        """Return the command that runs an ELF file."""
+        # Derive time from the number of instructions, so that it does not depend on the host.
         count = f"shift={self.nanoseconds_shift},align=off,sleep=off"
         quiet = ["-nographic", "-monitor", "none", "-serial", "none"]
         semihosting = ["-semihosting-config", "enable=on,target=native"]
@@ -142,26 +141,25 @@ class Board:
     Parameters
     ----------
     name
-        as `--board` takes it.
+        value of `--board`.
     description
-        one line about it.
+        description in one line.
     architecture
-        "cortex-m" or "riscv", which chooses the start-up code.
+        "cortex-m" or "riscv", which selects the start-up code.
     toolchain, cpu_flags
-        the compiler, and its options for this CPU.
+        compiler, and its options for the CPU.
     llvm_options
-        the same for TVM's target "llvm".
+        options of TVM's target "llvm" for the CPU.
     emulator
-        what stands in for the board.
+        emulator of the board.
     memories
-        its memory map.
+        memory map.
     workspace_memories, constant_memories
-        the memories that pools lie in unless the user names
-        others, most wanted first.
+        default memories of the pools, the preferred one first.
     code_memory
-        holds vectors, code, and constants outside pools.
+        memory of vectors, code, and constants outside of pools.
     data_memory
-        holds the stack, at its beginning, and variables.
+        memory of variables, and of the stack at its start.
     """
 
     name: str
@@ -179,18 +177,12 @@ class Board:
 
     @property
     def core(self) -> str:
-        """What `-mcpu` calls its core in a target "c"; nothing for one that is no Cortex-M."""
+        """The value of `-mcpu` in a target "c"; empty unless the core is a Cortex-M."""
         flag = "-mcpu="
         return "".join(f.removeprefix(flag) for f in self.cpu_flags if f.startswith(flag))
 
     def memory(self, name: str) -> Memory:
-        """The memory of that name.
-
-        Raises
-        ------
-        ValueError
-            the board has none.
-        """
+        """Return a memory by name, or raise ValueError if the board has none of this name."""
         for memory in self.memories:
             if memory.name == name:
                 return memory
@@ -200,7 +192,7 @@ class Board:
         )
 
     def pool_bytes(self, name: str) -> int:
-        """The bytes of a memory that pools may use, without what the program itself needs."""
+        """Return the bytes of a memory that pools may use, without the reserves of the program."""
         reserved = CODE_RESERVE_BYTES if name == self.code_memory else 0
         if name == self.data_memory:
             reserved += STACK_BYTES + DATA_RESERVE_BYTES
@@ -216,9 +208,9 @@ RISCV_TOOLCHAIN = Toolchain(
 
 
 def _arm_machine(name: str, counters_address: int, counters_frequency_hz: int) -> Emulator:
-    """A machine of QEMU for one of Arm's MPS boards."""
+    """Return the QEMU machine of one of Arm's MPS boards."""
     options = ("-machine", name, "-kernel", "")
-    # 1024 ns are more than the microsecond that is counted, so that no instruction is lost.
+    # Counters count microseconds: with 1024 ns per instruction, every instruction is counted.
     return Emulator(
         "qemu-system-arm", "qemu-system-arm", options, 10, counters_address, counters_frequency_hz
     )
@@ -276,7 +268,7 @@ _MPS2_AN505 = Board(
     cpu_flags=("-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"),
     llvm_options="-mtriple=thumbv8m.main-none-eabihf -mcpu=cortex-m33 -mfloat-abi=hard",
     emulator=_arm_machine("mps2-an505", 0x5030_2000, 20_000_000),
-    # Addresses of the secure state, in which the processor starts.
+    # The processor starts in the secure state, whose addresses these are.
     memories=(
         Memory("flash", 0x1000_0000, 4 * MEBIBYTE, "SSRAM1, which holds the program", True),
         Memory("sram", 0x3800_0000, 4 * MEBIBYTE, "SSRAM2 and SSRAM3"),
@@ -346,34 +338,28 @@ BOARDS: Sequence[Board] = (
 
 
 def workspace_section(memory: str) -> str:
-    """The section of workspace pools in a memory; its beginning is the one that C compilers
-    know as a section without content in the file."""
+    """Return the section of workspace pools in a memory. Compilers know its prefix as a section
+    without content in the file."""
     return f".bss.pool.{memory}"
 
 
 def lasting_section(memory: str) -> str:
-    """The section of states that a reset of the processor leaves as they are; its beginning is
-    the one that C compilers know as a section that nothing fills."""
+    """Return the section of states that survive a reset of the processor. Compilers know its
+    prefix as a section that is not initialized."""
     return f".noinit.{memory}"
 
 
 LAYOUT_SECTION = ".noinit.layout"
-"""The section of what a program stores beside such states, to know whether they are its own."""
+"""The section of the hash of the state layout, which tells whether surviving states are valid."""
 
 
 def constant_section(memory: str) -> str:
-    """The section of constant pools in a memory."""
+    """Return the section of constant pools in a memory."""
     return f".rodata.pool.{memory}"
 
 
 def board_named(name: str) -> Board:
-    """The board of that name.
-
-    Raises
-    ------
-    ValueError
-        there is none.
-    """
+    """Return a board by name, or raise ValueError if it is unknown."""
     for board in BOARDS:
         if board.name == name:
             return board

@@ -1,4 +1,4 @@
-"""What a program on a board takes, and what it did."""
+"""The memory and the runs of a program on a board."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Section:
-    """A section that takes memory of the board.
+    """A section of a program in a memory of the board.
 
     Parameters
     ----------
     name
-        in the ELF file.
+        name in the ELF file.
     memory
-        the memory of the board that it lies in.
+        name of the memory.
     address, size_bytes
-        its bytes there.
+        first address, and size.
     """
 
     name: str
@@ -39,15 +39,15 @@ class ProgramMemory:
     Parameters
     ----------
     pools
-        planned workspace, and what is beside states that last.
+        bytes of workspace pools and of states that survive a reset.
     stack
-        as large as the Makefile asks for.
+        bytes of the stack, as in the Makefile.
     variables
-        all else that programs write.
+        bytes of all other variables.
     constants
-        constant pools.
+        bytes of constant pools.
     code
-        all else that is only read, and what variables begin with.
+        bytes of code and other constants, with the initial values of variables.
     """
 
     pools: int
@@ -59,21 +59,21 @@ class ProgramMemory:
 
 @dataclass(frozen=True)
 class BoardRuns:
-    """What the program did, one run after the other.
+    """The results of the runs of a program, in order.
 
     Parameters
     ----------
     outputs
-        the arrays of each run, by name.
+        arrays of each run, by name.
     instructions
-        instructions of each run.
+        number of instructions of each run.
     stack_used_bytes, stack_size_bytes
-        of the whole program.
+        high-water mark and size of the program's stack.
     entries
-        the entry of each run; empty if there is only one.
+        name of the entry of each run; empty if there is only one entry.
     operators
-        instructions of each operator of the module in each run; empty unless the C was made to
-        tell (`tir.usmp.profile`).
+        instructions of each operator of the module in each run; empty without profiling
+        (`tir.usmp.profile`).
     """
 
     outputs: list[dict[str, np.ndarray]]
@@ -85,7 +85,7 @@ class BoardRuns:
 
 
 def program_memory(sections: Sequence[Section], board: Board) -> ProgramMemory:
-    """The sections by purpose."""
+    """Return the memory of a program by purpose, from its sections."""
 
     def total(*prefixes: str) -> int:
         return sum(s.size_bytes for s in sections if s.name.startswith(prefixes))

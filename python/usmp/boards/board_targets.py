@@ -1,4 +1,4 @@
-"""What a board says about the targets of a build: its core, and LLVM's options for it."""
+"""Complete the targets of a build by a board: its core, and LLVM's options for the core."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from usmp.objects.targets import BuildTargets, parse_targets, target_text
 
 
 def board_targets(board: Board | None, targets: BuildTargets) -> BuildTargets:
-    """The targets with the core of the board, which they may leave out.
+    """Return the targets with the core of the board, which the user may leave out.
 
-    Of "llvm" without -mtriple, which TVM takes for this host, the options are the board's too.
+    The target "llvm" without -mtriple, which TVM takes for this host, gets the board's options.
 
     Raises
     ------
     ValueError
-        the target is for another core than the board's.
+        the target is for another core.
     """
     if board is None:
         return targets
     _check_core(board, targets.cpu)
     if targets.cpu.kind.name != "llvm":
-        is_said = not board.core or named_core(targets.cpu) is not None
-        return targets if is_said else replace(targets, cpu=_with_core(targets.cpu, board.core))
+        is_complete = not board.core or named_core(targets.cpu) is not None
+        return targets if is_complete else replace(targets, cpu=_with_core(targets.cpu, board.core))
     if targets.cpu.attrs.get("mtriple") != Target("llvm").attrs.get("mtriple"):
         return targets
     return replace(targets, cpu=parse_targets(f"llvm {board.llvm_options}").cpu)
 
 
 def _check_core(board: Board, target: Target) -> None:
-    """Refuse a target whose -mcpu is not the board's; it may say what the core lacks."""
+    """Raise if the -mcpu of a target is not the board's core, up to missing features."""
     core = named_core(target)
     if core is None or core == GENERIC_CORE or core.split("+")[0] == board.core:
         return
-    # LLVM has several names for one RISC-V.
+    # Accept any name, because LLVM has several names for one RISC-V core.
     if target.kind.name == "llvm" and not board.core:
         return
     raise ValueError(
@@ -50,6 +50,6 @@ def _check_core(board: Board, target: Target) -> None:
 
 def _with_core(target: Target, core: str) -> Target:
     fields = json.loads(str(target))
-    # TVM knows them by the core.
+    # TVM derives the keys from the core.
     del fields["keys"]
     return Target({**fields, "mcpu": core})

@@ -1,4 +1,4 @@
-"""The compiler for the core of a target or a board, to measure code with."""
+"""Select the compiler for the core of a target or a board, to measure code."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from usmp.names import CORES, RISCV_CORES
 from usmp.runtime.code_size import CrossCompiler
 
 _FPU_CORES = ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "cortex-m85")
-"""Cores that have an FPU as they are mostly made."""
+"""Cores that usually have an FPU."""
 
 
 def core_compiler(core: str) -> CrossCompiler | None:
-    """The compiler for a core, such as "cortex-m33+nodsp"; None if none is known."""
+    """Return the compiler for a core such as "cortex-m33+nodsp", or None if none is known."""
     name, *lacking = core.split("+")
     if name in CORES:
         has_fpu = name in _FPU_CORES and not {"nofp", "nofp.dp"} & set(lacking)
@@ -28,13 +28,12 @@ def core_compiler(core: str) -> CrossCompiler | None:
 
 
 def module_compiler(metadata: Mapping[str, Any]) -> CrossCompiler | None:
-    """The compiler for the board or the core that a module of an archive was compiled for; None if
-    it was compiled for none in particular.
+    """Return the compiler for the board or the core of a module of an archive; None without one.
 
     Parameters
     ----------
     metadata
-        of the module.
+        metadata of the module.
     """
     for board in BOARDS:
         if board.name == metadata.get("board"):

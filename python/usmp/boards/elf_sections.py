@@ -1,4 +1,4 @@
-"""The sections of an ELF file, and what memory of its board they take."""
+"""Read the sections of an ELF file, and find their memories of the board."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from usmp.runtime.c_compiler import BuildError
 
 
 def read_sections(elf: bytes, board: Board) -> list[Section]:
-    """The sections of an ELF file that take memory of the board, in address order.
+    """Return the sections of an ELF file in memories of the board, in address order.
 
     Raises
     ------
     BuildError
-        it is no ELF file, or a damaged one.
+        the content is no ELF file, or is damaged.
     """
     try:
         sections = [

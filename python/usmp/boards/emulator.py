@@ -32,38 +32,37 @@ DEFAULT_TIMEOUT_SECONDS = 120.0
 Tensors: TypeAlias = "Mapping[str, np.ndarray]"
 Sizes: TypeAlias = "Mapping[str, int]"
 Run: TypeAlias = "Tensors | tuple[str, Tensors] | tuple[str, Tensors, Sizes]"
-"""The inputs of the only entry, or the name of an entry, its inputs, and symbolic sizes that do not
-follow from their shapes."""
+"""The inputs of the only entry; or the name of an entry, its inputs, and optional sizes."""
 
 
 class EmulatorError(RuntimeError):
-    """The program did not end well in the emulator, or the emulator is missing."""
+    """The program failed in the emulator, or the emulator is missing."""
 
 
 class EmulatedModule:
     """A model as a program for a board.
 
-    Each call of `run` starts the board anew, so that state begins as before the first run. Threads
-    that share an `EmulatedModule` run it in turn.
+    Each call of `run` restarts the board, which resets the state. Threads that share an
+    `EmulatedModule` take turns.
 
     Parameters
     ----------
     files
-        the files of an archive that was built for the board, path -> content.
+        files of an archive that was built for the board, by path.
     metadata
-        the parsed metadata of its module.
+        parsed metadata of its module.
     board
         the board.
     variables
-        of the Makefile, for instance {"STACK_SIZE": "4096", "OPTIMIZATION": "-Os"}.
+        variables of the Makefile, such as {"STACK_SIZE": "4096", "OPTIMIZATION": "-Os"}.
     sources
-        C files of the user with the functions of accelerators.
+        C files of the user with functions of accelerators.
 
     Raises
     ------
     BuildError
-        make or the compiler is missing, or reports an error; a function of an accelerator
-        that no source defines.
+        make or the compiler is missing or reports an error, or no source defines a function of an
+        accelerator.
     """
 
     def __init__(
@@ -86,16 +85,16 @@ class EmulatedModule:
             for main in metadata["memory"]["functions"]["main"]
         }
         self.board = board
-        made = ExitStack()
-        directory = made.enter_context(temporary_folder())
-        self._cleanup = weakref.finalize(self, made.close)
+        resources = ExitStack()
+        directory = resources.enter_context(temporary_folder())
+        self._cleanup = weakref.finalize(self, resources.close)
         self._project = directory / PROJECT_FOLDER
         folders = ("codegen/", f"{PROJECT_FOLDER}/")
-        needed = {name: text for name, text in files.items() if name.startswith(folders)}
-        write_files(needed, directory)
+        project_files = {name: text for name, text in files.items() if name.startswith(folders)}
+        write_files(project_files, directory)
         include_sources(sources, self._project)
         build_project(self._project, board, variables or {})
-        self._lock = Lock()  # Runs share the files of the folder.
+        self._lock = Lock()  # Runs take turns, because they share the files of the folder.
 
     @property
     def inputs(self) -> dict[str, dict[str, Any]]:
@@ -110,30 +109,30 @@ class EmulatedModule:
     def run(
         self, runs: Sequence[Run], timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     ) -> BoardRuns:
-        """Start the board and run the model several times, one run after the other.
+        """Start the board, and run the model several times.
 
         Parameters
         ----------
         runs
-            the inputs of each run, or the name of an entry and its inputs; the name can be left out
-            if there is one entry. Symbolic sizes that do not follow from the inputs come last.
+            inputs of each run, or a tuple of the name of an entry, its inputs, and symbolic sizes
+            that do not follow from the inputs.
         timeout_seconds
-            after which the program is ended.
+            time limit of the program.
 
         Raises
         ------
         ValueError
-            an input is missing, unknown, or of another shape or element type; a size is out of
-            its range or not known; there is no entry of a name, or several and no name.
+            an input is missing, unknown, or has another shape or element type; a size is unknown or
+            out of range; or an entry is unknown or not named.
         EmulatorError
-            the emulator is missing, the program fails, takes too long, or does not
-            write what the runs give.
+            the emulator is missing, or the program fails, exceeds its time limit, or does not write
+            all results.
         """
         named = [self._named(run) for run in runs]
         order, content = [], []
-        for entry, given, given_sizes in named:
-            described = self.entries[entry]
-            arrays, sizes = checked_run(described.inputs, described.sizes, given, given_sizes)
+        for entry, inputs, given_sizes in named:
+            interface = self.entries[entry]
+            arrays, sizes = checked_run(interface.inputs, interface.sizes, inputs, given_sizes)
             order.append((entry, sizes))
             content.append(np.array(list(sizes.values()), "<i4").tobytes())
             content += [array.tobytes() for array in arrays.values()]
@@ -151,17 +150,17 @@ class EmulatedModule:
                 ) from None
 
     def _named(self, run: Run) -> tuple[str, Tensors, Sizes]:
-        """The name of an entry, its inputs, and sizes that are given."""
+        """Return the name of the entry of a run, its inputs, and its given sizes."""
         entry, inputs, *sizes = run if isinstance(run, tuple) else (None, run)
         return chosen_entry(self.name, list(self.entries), entry), inputs, dict(*sizes)
 
     def _runs(self, order: Sequence[tuple[str, Sizes]]) -> BoardRuns:
-        """What the program wrote about runs of these entries, at these sizes.
+        """Read the results that the program wrote for runs of these entries, at these sizes.
 
         Raises
         ------
         OSError, ValueError, KeyError
-            it did not write all.
+            results are missing.
         """
         numbers = _numbers((self._project / "report.txt").read_text())
         if len(numbers["instructions"]) != len(order):
@@ -176,13 +175,13 @@ class EmulatedModule:
         )
 
     def sections(self) -> list[Section]:
-        """The sections of the program that take memory of the board."""
+        """Return the sections of the program in memories of the board."""
         return read_sections((self._project / "model.elf").read_bytes(), self.board)
 
     def _split_outputs(
         self, content: bytes, order: Sequence[tuple[str, Sizes]]
     ) -> list[dict[str, np.ndarray]]:
-        """The arrays of each run, which lie one after the other."""
+        """Split the content of outputs.bin into the arrays of each run."""
         runs = []
         start = 0
         for entry, sizes in order:
@@ -223,12 +222,12 @@ def _build_failure(board: Board, stderr: str) -> str:
 
 
 def run_emulator(board: Board, directory: Path, elf: str, timeout_seconds: float) -> str:
-    """Run a program in the board's emulator, in a folder; returns what it printed.
+    """Run a program in the emulator of a board, in a folder, and return its printed text.
 
     Raises
     ------
     EmulatorError
-        the emulator is missing, or the program fails or takes too long.
+        the emulator is missing, or the program fails or exceeds its time limit.
     """
     emulator = board.emulator
     require_program(emulator.program, emulator.package, EmulatorError)
@@ -249,21 +248,21 @@ def run_emulator(board: Board, directory: Path, elf: str, timeout_seconds: float
 
 
 def require_program(program: str, packages: str, error: type[RuntimeError]) -> None:
-    """Raise `error`, which says how to install it, if a program is not there."""
+    """Raise `error` with an install command if a program is missing."""
     if shutil.which(program) is None:
         raise error(f"{program} is not installed; apt-get install {packages}")
 
 
 def _by_run(numbers: list[int], runs: int) -> list[list[int]]:
-    """Numbers of several runs, as many of each; nothing if there are none."""
-    each = len(numbers) // max(runs, 1)
-    if each * runs != len(numbers):
+    """Split numbers evenly among runs, or return an empty list if there are none."""
+    count = len(numbers) // max(runs, 1)
+    if count * runs != len(numbers):
         raise ValueError("report.txt is of other runs")
-    return [numbers[run * each : (run + 1) * each] for run in range(runs)] if numbers else []
+    return [numbers[run * count : (run + 1) * count] for run in range(runs)] if numbers else []
 
 
 def _numbers(report: str) -> dict[str, list[int]]:
-    """The lines "name number" of a report; a name may come once for each run."""
+    """Parse the lines "name number" of a report, in which names may repeat for each run."""
     numbers: dict[str, list[int]] = {"instructions": []}
     for line in report.splitlines():
         name, number = line.split()

@@ -1,4 +1,4 @@
-"""What the linker says when a memory of the board is too small, in one line."""
+"""Explain in one line the linker's error for a memory that is too small."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _OVERFLOW = re.compile(r"region `(\w+)' overflowed by (\d+) bytes?")
 
 
 def linker_error(stderr: str, board: Board) -> str | None:
-    """The one line, or None if the error is another one."""
+    """Return a line about the memories that overflow, or None for another error."""
     overflows = dict(_OVERFLOW.findall(stderr))
     if not overflows:
         return None

@@ -1,4 +1,4 @@
-"""PlanForBoard: into a board's memories, and in the board's words what does not fit."""
+"""PlanForBoard: plan into the memories of a board, with errors in the terms of the board."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from usmp.transform import UnifiedStaticMemoryPlanner
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.PlanForBoard")
 class PlanForBoard(ModulePass):
-    """`UnifiedStaticMemoryPlanner` for a module whose pools lie in the memories of a board.
+    """Run `UnifiedStaticMemoryPlanner` on a module whose pools lie in the memories of a board.
 
-    The module gains the attribute `board`, the board's name.
+    The module gains the attribute `board`, the name of the board.
 
     Parameters
     ----------
     board
-        whose memories they are.
+        the board with these memories.
 
     Raises
     ------
     DoesNotFitError
-        it names the memory, the bytes that are missing, and the largest buffers that are live
-        together.
+        a pool is too small; the message names the memory, the missing bytes, and the largest
+        buffers that are live together.
     ValueError
-        as `UnifiedStaticMemoryPlanner`.
+        as in `UnifiedStaticMemoryPlanner`.
     """
 
     writes = (BOARD_ATTR,)
@@ -45,7 +45,7 @@ class PlanForBoard(ModulePass):
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Place every allocation."""
-        # States that differ are no matter of the board's size.
+        # Check the states first, because their errors do not depend on the sizes of memories.
         check_state_layout(mod, names_of_state_pools(mod))
         try:
             return UnifiedStaticMemoryPlanner()(BOARD_ATTR.put(mod, self.board.name))
@@ -54,13 +54,7 @@ class PlanForBoard(ModulePass):
 
 
 def check_board_executor(board: Board, executor: Executor) -> None:
-    """Refuse an interface that programs for boards cannot have.
-
-    Raises
-    ------
-    ValueError
-        the packed interface.
-    """
+    """Raise ValueError for the packed interface, which programs for boards cannot have."""
     if executor.is_packed:
         raise ValueError(
             f"the packed interface needs TVM's runtime, which a program for board {board.name} "

@@ -1,4 +1,4 @@
-"""The memories of a board as memory pools."""
+"""Memory pools in the memories of a board."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ def board_pools(
     states: WorkspacePoolInfo | str | None = None,
     io_pool: str | None = None,
 ) -> _Pools:
-    """All pools of a program for a board, as `board_workspace_pools` and the others here say.
+    """Return all pools of a program for a board.
 
-    `own` are the names of those that the user did not name.
+    `own` of the result has the names of pools that the user did not name.
 
     Parameters
     ----------
     given
-        the targets as the user named them; pools that list the CPU so mean the board's.
+        targets of the user; the CPU in the lists of pools is replaced by that of the board.
     workspace, constants, states
         pools of the user.
     io_pool
-        the memory of inputs and outputs; they alone are in it if it is none of the workspace pools.
+        memory of inputs and outputs; unless it is a workspace pool, it holds nothing else.
 
     Raises
     ------
@@ -87,14 +87,14 @@ def _has_pool(pools: WorkspaceMemoryPools, name: str) -> bool:
 def _with_io_pool(
     board: Board, targets: Sequence[str], workspace: WorkspaceMemoryPools, name: str
 ) -> WorkspaceMemoryPools:
-    """The workspace pools, and at the end a memory that only inputs and outputs lie in."""
+    """Return the workspace pools, with a memory for inputs and outputs only at the end."""
     added = WorkspacePoolInfo(name, list(targets), PoolInfoProperties(io=ONLY_IO))
     in_memory = board_workspace_pools(board, targets, WorkspaceMemoryPools([added]))
     return WorkspaceMemoryPools([*workspace.pools, *in_memory.pools])
 
 
 def _on_core(pool: Any, given: Target, target: Target) -> Any:
-    """The same pool, which lists `target` where it listed `given`."""
+    """Return a pool with `target` in the place of `given` in its list of targets."""
 
     def renamed(listed: Any) -> Any:
         return target if isinstance(listed, Target) and is_target(listed, given) else listed
@@ -113,16 +113,16 @@ def board_workspace_pools(
     given: WorkspaceMemoryPools | None = None,
     states: WorkspacePoolInfo | str | None = None,
 ) -> WorkspaceMemoryPools:
-    """Workspace pools that are part of the program, each in the memory of its name.
+    """Return workspace pools that are part of the program, each in the memory of its name.
 
     Parameters
     ----------
     targets
-        names of those that may access a pool of the board's own choice.
+        names of the targets that may access the board's default pools.
     given
-        the user's choice of memories; the board's own if missing.
+        pools of the user; by default those of the board.
     states
-        the user's pool for states; the board's own choice has it as it is, if it is described.
+        the user's pool for states, which replaces a default pool of the same name.
 
     Raises
     ------
@@ -157,16 +157,16 @@ def board_state_pool(
     given: WorkspacePoolInfo | str,
     workspace: WorkspaceMemoryPools,
 ) -> WorkspacePoolInfo:
-    """The pool of the states, in the memory of its name.
+    """Return the pool of the states, in the memory of its name.
 
     Parameters
     ----------
     targets
-        names of those that may access a pool that is given by its name.
+        names of the targets that may access a pool that is given by its name.
     given
         the pool, or its name.
     workspace
-        what `board_workspace_pools` returned; one of these is meant by its name.
+        result of `board_workspace_pools`, in which names are looked up.
 
     Raises
     ------
@@ -185,22 +185,21 @@ def board_state_pool(
 def board_constant_pools(
     board: Board, targets: Sequence[str], given: ConstantMemoryPools | None = None
 ) -> ConstantMemoryPools:
-    """Constant pools that are part of the program, each in the memory of its name.
+    """Return constant pools that are part of the program, each in the memory of its name.
 
-    They stay where the program was loaded to, so that their memory must be read-only.
+    Their memory must be read-only, because the program does not copy constants.
 
     Parameters
     ----------
     targets
-        names of those that may access a pool of the board's own choice.
+        names of the targets that may access the board's default pools.
     given
-        the user's choice of memories; the board's own if missing.
+        pools of the user; by default those of the board.
 
     Raises
     ------
     ValueError
-        a pool is no memory of the board, lies in memory that loses its content, or the
-        user named a section.
+        a pool is no memory of the board, lies in volatile memory, or the user named a section.
     """
     own = [ConstantPoolInfo(name, list(targets)) for name in board.constant_memories]
     pools = own if given is None else list(given.pools)
@@ -220,19 +219,18 @@ def board_constant_pools(
 
 
 def _workspace_sections(pool: PoolInfo) -> list[str]:
-    """The sections of the linker script that a workspace pool may lie in; start-up code zeroes the
-    first. (That no other pool than that of the states is in the second with states, where nothing
-    zeroes them, is checked with the interface of the model.)"""
+    """Return the sections of the linker script for a workspace pool: zeroed at start-up, or not,
+    which the interface of the model allows only for the pool of the states."""
     return [workspace_section(pool.pool_name), lasting_section(pool.pool_name)]
 
 
 def _in_memory(board: Board, pool: PoolInfo, sections: Sequence[str]) -> dict[str, Any]:
-    """What the board makes of a pool: it is part of the program, within what the memory has.
+    """Return the properties of a pool that is part of the program, within the size of its memory.
 
     Parameters
     ----------
     sections
-        those that it may lie in; the first unless it names another.
+        sections in which it may lie; the first is the default.
     """
     section = pool.section_name or sections[0]
     if section not in sections:
@@ -255,12 +253,12 @@ def _in_memory(board: Board, pool: PoolInfo, sections: Sequence[str]) -> dict[st
 
 
 def _address(board: Board, pool: PoolInfo, section: str) -> int | None:
-    """Where the linker script puts a pool: None if it chooses, else in a memory that holds nothing
-    else of the program."""
+    """Return the fixed address of a pool, which must be alone in its memory, or None if the linker
+    chooses the address."""
     memory, address, offset = board.memory(pool.pool_name), int(pool.address), int(pool.pool_offset)
     if address < 0 and not offset:
         return None
-    asked = "an address" if address >= 0 else "a pool_offset"
+    setting = "an address" if address >= 0 else "a pool_offset"
     address = memory.base if address < 0 else address
     if not memory.base <= address + offset < memory.base + memory.size_bytes:
         raise ValueError(
@@ -273,7 +271,7 @@ def _address(board: Board, pool: PoolInfo, section: str) -> int | None:
         holds = program.get(memory.name, "what it keeps between runs")
         others = [m.name for m in board.memories if m.name not in program]
         raise ValueError(
-            f'pool "{pool.pool_name}" has {asked}, but in that memory of board {board.name} the '
+            f'pool "{pool.pool_name}" has {setting}, but in that memory of board {board.name} the '
             f"program has {holds}, around which the linker places the pool; leave it out, or use "
             f"another memory ({', '.join(others) or 'the board has none'})"
         )

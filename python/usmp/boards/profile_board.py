@@ -1,4 +1,4 @@
-"""Instructions by operator on an emulated board, by the hooks that a profiled model calls."""
+"""Count the instructions of each operator on an emulated board, by hooks of a profiled model."""
 
 from __future__ import annotations
 
@@ -25,40 +25,39 @@ def profile_on_board(
     sources: Sequence[str | Path] = (),
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
 ) -> Profile:
-    """Build the project of an archive for its board, run it once in the emulator, and say what each
-    operator takes.
+    """Run the project of an archive once in the emulator, and return the instructions by operator.
 
     Parameters
     ----------
     files
-        the files of an archive, or of `AOTExecutorFactoryModule.files`: path -> content.
+        files of an archive, or `AOTExecutorFactoryModule.files`, by path.
     metadata
-        the parsed metadata of its module, which was built with `tir.usmp.profile`.
+        parsed metadata of its module, built with `tir.usmp.profile`.
     board
-        the board that it was built for.
+        the board of the build.
     inputs
         an array for each input of the entry.
     entry
-        its name; the only one by default.
+        name of the entry; optional if there is only one.
     sizes
         symbolic sizes that do not follow from the shapes of the inputs.
     variables, sources
-        as for `EmulatedModule`.
+        as in `EmulatedModule`.
     timeout_seconds
-        after which the program is ended.
+        time limit of the program.
 
     Returns
     -------
     Profile
-        In instructions, those of the hooks left out: each operator from the instructions that
-        pass its arguments to its return.
+        Instructions of each operator, from the passing of its arguments to its return, without
+        those of the hooks.
 
     Raises
     ------
     NotProfiled
         the model was built without `tir.usmp.profile`.
     BuildError, EmulatorError, ValueError
-        as `EmulatedModule` and its `run` raise them.
+        as in `EmulatedModule` and its `run`.
     """
     check_has_hooks(metadata)
     module = EmulatedModule(files, metadata, board, variables, sources)
@@ -67,7 +66,7 @@ def profile_on_board(
 
 
 def profile_of_runs(metadata: Mapping[str, Any], runs: BoardRuns, entry: str | None) -> Profile:
-    """The profile of the first run of a program, which is one of the entry.
+    """Return the profile of the first run of a program, which must be a run of the entry.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a run on a board took: instructions, stack, and memory by section."""
+"""Report the instructions, the stack and the memory of a run on a board."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def print_board_report(
 
 
 def _instructions(runs: BoardRuns) -> list[str]:
-    """Those of the first run of each entry."""
+    """Return sentences with the instructions of the first run of each entry."""
     if not runs.entries:
         return [f"Instructions of a run: {runs.instructions[0]}"]
     first: dict[str, int] = {}

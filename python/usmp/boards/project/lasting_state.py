@@ -1,4 +1,4 @@
-"""What `main.c` has for states that a reset of the processor leaves as they are."""
+"""The parts of `main.c` for states that survive a reset of the processor."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from usmp.codegen.interface.module_interface import Interface
 
 
 def lasting_memories(interface: Interface) -> list[str]:
-    """The memories of pools that start-up code does not zero."""
+    """Return the names of the pools, and of their memories, that start-up code does not zero."""
     pools = [pool for pool in interface.pools if not pool.is_constant and not pool.is_empty]
     return [pool.name for pool in pools if pool.section_name == lasting_section(pool.name)]
 
 
 def has_lasting_state(interface: Interface) -> bool:
-    """Whether states are in such a pool."""
+    """Return whether states are in a pool that start-up code does not zero."""
     names = lasting_memories(interface)
     return any(str(state.pool_name) in names for state in interface.states)
 
 
 def layout_variable(interface: Interface) -> str:
-    """What says, beside the states, whether they are the program's own."""
+    """Return the definition of the variable that tells whether surviving states are valid."""
     if not has_lasting_state(interface):
         return ""
     return f"""
@@ -30,7 +30,7 @@ static volatile uint64_t state_layout __attribute__((section("{LAYOUT_SECTION}")
 
 
 def state_check(interface: Interface) -> str:
-    """Statements at the beginning of `main`."""
+    """Return the statements at the start of `main` that reset invalid states."""
     if not has_lasting_state(interface):
         return ""
     return f"""  if (state_layout != {interface.macro_prefix}_STATE_LAYOUT_HASH) {{
@@ -40,12 +40,12 @@ def state_check(interface: Interface) -> str:
 
 
 def before_run(interface: Interface, indent: str = "  ") -> str:
-    """A statement: an unfinished run leaves half of the state."""
+    """Return the statement that invalidates states, because an aborted run leaves part of them."""
     return f"{indent}state_layout = 0;\n" if has_lasting_state(interface) else ""
 
 
 def after_run(interface: Interface, indent: str = "  ") -> str:
-    """A statement: the state is whole again."""
+    """Return the statement that marks states as valid after a run."""
     hash_macro = f"{interface.macro_prefix}_STATE_LAYOUT_HASH"
     is_lasting = has_lasting_state(interface)
     return f"{indent}state_layout = {hash_macro};\n" if is_lasting else ""

@@ -1,4 +1,4 @@
-"""The linker script of a board, from its memory map."""
+"""Print the linker script of a board from its memory map."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from usmp.boards.board import (
 def print_linker_script(
     board: Board, lasting: Sequence[str] = (), addresses: Mapping[str, int] | None = None
 ) -> str:
-    """The script: code and constants in read-only memories, pools where their sections say.
+    """Return the script: code and constants in read-only memories, pools in their sections.
 
-    `lasting` are the memories with states that a reset of the processor leaves as they are. They
-    lie in front, so that other code and variables do not move them. `addresses` are those of pools
-    at known places, by the names of their memories.
+    `lasting` are memories with states that survive a reset. These states come first, so that other
+    code and variables do not move them. `addresses` are fixed addresses of pools, by memory.
 
-    The stack lies at the beginning of its memory, so that an overflow runs out of it, where the
-    start-up code forbids accesses, and not into variables.
+    The stack is at the start of its memory, so that an overflow leaves the memory, where start-up
+    code forbids accesses, instead of overwriting variables.
     """
     at = {name: f" 0x{address:08x}" for name, address in (addresses or {}).items()}
     regions = "\n".join(_region(memory) for memory in board.memories)
@@ -122,7 +121,7 @@ def _region(memory: Memory) -> str:
 
 
 def _constants(memory: Memory, address: str) -> str:
-    """Constant pools; before other constants, whose pattern fits theirs too."""
+    """Return the section of constant pools, which must precede the broader pattern of constants."""
     return f"""  .constants_{memory.name}{address} :
   {{
     *({constant_section(memory.name)})
@@ -131,7 +130,7 @@ def _constants(memory: Memory, address: str) -> str:
 
 
 def _pool(memory: Memory, address: str) -> str:
-    """Workspace pools; before other variables, whose pattern fits theirs too."""
+    """Return the section of workspace pools, which must precede the broader pattern of .bss."""
     return f"""  .pool_{memory.name}{address} (NOLOAD) :{"" if address else " ALIGN(4)"}
   {{
     __pool_{memory.name}_start = .;
@@ -143,7 +142,7 @@ def _pool(memory: Memory, address: str) -> str:
 
 
 def _lasting(memory: str) -> str:
-    """States that start-up code does not touch, and what says that they are the program's own."""
+    """Return the section of states that survive a reset, with the hash of their layout."""
     return f"""  .noinit_{memory} (NOLOAD) : ALIGN(16)
   {{
     *({LAYOUT_SECTION})

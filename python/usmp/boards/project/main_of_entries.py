@@ -1,4 +1,4 @@
-"""The `main.c` of a board's project for a program with several entries."""
+"""Print the `main.c` of a board's project for a program with several entries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from usmp.codegen.sources.entry_comments import run_comment
 
 
 def print_main_of_entries(interface: Interface, board: Board) -> str:
-    """A program that runs the entries in the order of `runs.txt`, on the inputs in `inputs.bin`."""
+    """Return a program that runs the entries in `runs.txt` on the inputs in `inputs.bin`."""
     prefix = interface.prefix
     longest = max(len(entry.name) for entry in interface.entries)
     functions = "\n".join(_run_function(interface, entry) for entry in interface.entries)
@@ -135,7 +135,7 @@ int main(void) {{
 
 
 def _about_state(interface: Interface) -> str:
-    """Lines of the first comment."""
+    """Return lines of the first comment about states."""
     if not interface.states:
         return ""
     kept = f"{interface.state_size_bytes} bytes that are kept between runs"
@@ -146,7 +146,7 @@ def _about_state(interface: Interface) -> str:
 
 
 def _devices(interface: Interface) -> str:
-    """What accelerators get."""
+    """Return the definition of the handles of accelerators."""
     if not interface.devices:
         return ""
     return f"""
@@ -156,7 +156,7 @@ static struct {interface.prefix}_devices devices;
 
 
 def _tensors(entry: EntryInterface) -> list[str]:
-    """Where inputs and outputs are."""
+    """Return the definitions of the structs of inputs and outputs, and of their arrays."""
     lines = []
     for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
         struct = f"struct {entry.prefix}_{what} {what}"
@@ -174,7 +174,7 @@ def _tensors(entry: EntryInterface) -> list[str]:
 
 
 def _run_function(interface: Interface, entry: EntryInterface) -> str:
-    """A function that runs an entry once: inputs from a file, outputs to a file."""
+    """Return a function that runs an entry once: inputs from a file, outputs to a file."""
     name = c_string(f"entry {entry.name}")
     lines = [
         comment(*run_comment(interface, entry)),

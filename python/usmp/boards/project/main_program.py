@@ -1,4 +1,4 @@
-"""The `main.c` of a board's project, from the interface of the model."""
+"""Print the `main.c` of a board's project from the interface of the model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from usmp.codegen.interface.module_interface import Interface
 
 
 def print_main(interface: Interface, board: Board) -> str:
-    """A program that runs the model once for each set of inputs in `inputs.bin`."""
+    """Return a program that runs the model once for each set of inputs in `inputs.bin`."""
     prefix, entry = interface.prefix, interface.only_entry
     return f"""/* Runs the model of {prefix}.h on board {board.name}. Your application begins here.
  *
@@ -91,7 +91,7 @@ int main(void) {{
 
 
 def _arrays(interface: Interface) -> str:
-    """Memory for inputs and outputs, if they are not in the workspace."""
+    """Return the arrays of inputs and outputs, unless they are in the workspace."""
     if interface.only_entry.has_workspace_io:
         return ""
     lines = [
@@ -105,17 +105,17 @@ def _arrays(interface: Interface) -> str:
 
 
 def _runs(entry: EntryInterface) -> str:
-    """The argument by which functions find the bytes of a run in a file, if rows are there, too."""
+    """Return the argument with the index of the run, which seeks in files need if rows stream."""
     return "runs, " if entry.by_rows else ""
 
 
 def _written(entry: EntryInterface) -> str:
-    """What the function that writes the outputs of a run takes of it."""
+    """Return the arguments of the function that writes the outputs of a run."""
     return f"{_runs(entry)}{inputs_argument(entry)}&outputs"
 
 
 def _transfer(name: str, call: str, prefix: str, what: str, interface: Interface) -> str:
-    """A function that moves all tensors from or to a file."""
+    """Return a function that reads all inputs from a file, or writes all outputs to a file."""
     entry = interface.only_entry
     tensors = entry.inputs if what == "inputs" else entry.results
     parameters = ["int32_t file", *(["int32_t runs"] if entry.by_rows else [])]
@@ -157,7 +157,7 @@ def _transfer(name: str, call: str, prefix: str, what: str, interface: Interface
 
 
 def _takes_struct(entry: EntryInterface, what: str) -> bool:
-    """Return whether the function that moves all inputs or outputs takes the struct of them."""
+    """Return whether the function that reads inputs or writes outputs takes their struct."""
     return what == "outputs" or entry.has_workspace_io or bool(entry.sizes)
 
 
@@ -171,7 +171,7 @@ def _more_inputs(interface: Interface) -> str:
 
 
 def _tensors(interface: Interface) -> str:
-    """Where inputs and outputs are, and what accelerators get."""
+    """Return the definitions of the structs of inputs, outputs and accelerator handles."""
     lines, entry = [], interface.only_entry
     for what, tensors in (("inputs", interface.inputs), ("outputs", interface.outputs)):
         struct = f"struct {entry.prefix}_{what} {what}"
@@ -192,24 +192,23 @@ def _tensors(interface: Interface) -> str:
 
 
 def run_call(interface: Interface, entry: EntryInterface) -> str:
-    """The call of the function that runs an entry."""
+    """Return the call of the function that runs an entry."""
     arguments = [f"&{what}" for what in entry.tensor_structs]
     arguments += ["&devices"] if interface.devices else []
     return f"{entry.prefix}_run({', '.join(arguments)})"
 
 
 def addresses(what: str, tensors: Sequence[IOTensor], sizes: Sequence[str]) -> str:
-    """The values of a struct of tensors that are arrays of the program, and of sizes."""
+    """Return the initializer of a struct: the arrays of tensors, then the sizes."""
     return ", ".join([*(f"{what}_{tensor.c_name}" for tensor in tensors), *sizes]) or "0"
 
 
 def input_place(entry: EntryInterface, tensor: IOTensor, inputs: str) -> str:
-    """Return where the program writes an input: in its place in the workspace, or in an array of
-    the program, which the struct has for reading.
+    """Return where the program writes an input: in the workspace, or in an array of the program.
 
     Parameters
     ----------
     inputs
-        the struct of inputs with an operator, as "inputs->".
+        C expression for members of the struct of inputs, such as "inputs->".
     """
     return f"{inputs if entry.has_workspace_io else 'input_'}{tensor.c_name}"

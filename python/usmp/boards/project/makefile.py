@@ -1,4 +1,4 @@
-"""The Makefile of a board's project."""
+"""Print the Makefile of a board's project."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from usmp.boards.board import STACK_BYTES, Board
 
 
 def print_makefile(board: Board) -> str:
-    """Rules that build `model.elf`, run it in the emulator, and print sizes of sections."""
+    """Return rules that build `model.elf`, run it in the emulator, and print section sizes."""
     toolchain, emulator = board.toolchain, board.emulator
     library = " ".join(toolchain.options)
     return f"""# Builds model.elf for board {board.name}: {board.description}.

@@ -1,4 +1,4 @@
-"""The files of a board's project that count the instructions of each operator."""
+"""Print the files of a board's project that count the instructions of each operator."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from usmp.codegen.interface.module_interface import Interface
 
 
 def operator_files(interface: Interface) -> dict[str, str]:
-    """Their texts by name; none unless the C calls hooks around operators."""
+    """Return the files by name; none unless the C calls hooks around operators."""
     if not interface.operator_hooks:
         return {}
     begin, end = interface.operator_hooks
@@ -55,17 +55,17 @@ void operators_report(int32_t file) {{
 
 
 def operators_include(interface: Interface) -> str:
-    """A line of the program that uses them; empty without hooks."""
+    """Return the include of the header; empty without hooks."""
     return '#include "operators.h"\n' if interface.operator_hooks else ""
 
 
 def operators_begin(interface: Interface, indent: str = "  ") -> str:
-    """A line before a run."""
+    """Return the statement before a run; empty without hooks."""
     return f"{indent}operators_begin();\n" if interface.operator_hooks else ""
 
 
 def operators_report(interface: Interface, file: str, indent: str = "  ") -> str:
-    """A line after a run."""
+    """Return the statement after a run; empty without hooks."""
     return f"{indent}operators_report({file});\n" if interface.operator_hooks else ""
 
 

@@ -1,4 +1,4 @@
-"""The files of a board's project: path in the archive -> content."""
+"""The files of a board's project."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STARTUP = {"cortex-m": "startup_cortex_m.c", "riscv": "startup_riscv.c"}
 
 
 def project_files(interface: Interface, board: Board) -> dict[str, bytes]:
-    """Everything that `make` needs beside the model's own code."""
+    """Return all files that `make` needs beside the code of the model, by path in the archive."""
     measure = "measure_fpgaio.c" if board.emulator.counters_address else "measure_riscv.c"
     copied = [*_COMMON, _STARTUP[board.architecture], measure]
     texts = {name: (_FILES / name).read_text() for name in copied}

@@ -1,4 +1,4 @@
-"""Inputs and outputs by rows in the `main.c` of a board: rows of files of its computer."""
+"""Print the row callbacks in the `main.c` of a board, which read and write files of the host."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ struct rows {
 
 
 def include_strings(entry: EntryInterface) -> str:
-    """The header that callbacks of inputs need."""
+    """Return the include that callbacks of inputs need."""
     return "#include <string.h>\n\n" if any(t.is_by_rows for t in entry.inputs) else ""
 
 
 def print_callbacks(entry: EntryInterface) -> str:
-    """The callbacks, and where they find their rows; nothing if there are none."""
-    found = [_callback(entry, what, tensor) for what, tensor in _by_rows(entry)]
-    return "".join([_ROWS, *found]) if found else ""
+    """Return the callbacks and the structs with their files; empty if no tensor is streamed."""
+    functions = [_callback(entry, what, tensor) for what, tensor in _by_rows(entry)]
+    return "".join([_ROWS, *functions]) if functions else ""
 
 
 def begin_rows(entry: EntryInterface) -> str:
-    """The statements before a run that say where its rows are."""
+    """Return the statements before a run that set the file and the first byte of its rows."""
     lines = []
     for what, tensor in _by_rows(entry):
         rows, start = _rows(what, tensor), position(entry, what, tensor)
@@ -41,7 +41,7 @@ def begin_rows(entry: EntryInterface) -> str:
 
 
 def set_callbacks(entry: EntryInterface, what: str) -> list[str]:
-    """The statements that set the callbacks in the struct of inputs or outputs."""
+    """Return the statements that set the callbacks in the struct of inputs or outputs."""
     lines = []
     for side, tensor in _by_rows(entry):
         if side == what:
@@ -52,20 +52,20 @@ def set_callbacks(entry: EntryInterface, what: str) -> list[str]:
 
 
 def position(entry: EntryInterface, what: str, tensor: IOTensor) -> str:
-    """The first byte of a tensor of a run in the file, in C."""
+    """Return the C expression for the first byte of a tensor of a run in its file."""
     tensors = entry.inputs if what == "inputs" else entry.results
-    before = tensors[: tensors.index(tensor)]
-    offset = "".join(f" + {size_macro(entry, other)}" for other in before)
+    preceding = tensors[: tensors.index(tensor)]
+    offset = "".join(f" + {size_macro(entry, other)}" for other in preceding)
     return f"(uint32_t)runs * {run_bytes(entry, tensors)}{offset}"
 
 
 def run_bytes(entry: EntryInterface, tensors: Sequence[IOTensor]) -> str:
-    """The bytes of all inputs, or of all outputs, of a run, in C."""
+    """Return the C expression for the bytes of tensors of a run."""
     return f"({' + '.join(size_macro(entry, tensor) for tensor in tensors)})"
 
 
 def size_macro(entry: EntryInterface, tensor: IOTensor) -> str:
-    """The macro of the header that has the bytes of a tensor."""
+    """Return the macro of the header with the bytes of a tensor."""
     return f"{entry.prefix.upper()}_{tensor.c_name.upper()}_SIZE"
 
 
@@ -75,7 +75,7 @@ def _by_rows(entry: EntryInterface) -> list[tuple[str, IOTensor]]:
 
 
 def _function(what: str, tensor: IOTensor) -> str:
-    """The callback. Like a member, it could be another one's rows, or `read_inputs`."""
+    """Return the name of a callback, with `row_of_` to avoid clashes with other functions."""
     return callback_member(what, f"row_of_{tensor.c_name}")
 
 
@@ -86,7 +86,7 @@ def _rows(what: str, tensor: IOTensor) -> str:
 def _callback(entry: EntryInterface, what: str, tensor: IOTensor) -> str:
     name, data = _function(what, tensor), _DATA[what]
     size = f"{entry.prefix.upper()}_{tensor.c_name.upper()}_ROW_SIZE"
-    # Without a file, inputs are zeros.
+    # Fill inputs with zeros if there is no file.
     no_file = "  if (rows->file < 0) {\n    memset(destination, 0, size);\n    return 0;\n  }\n"
     no_file = no_file if what == "inputs" else ""
     return f"""

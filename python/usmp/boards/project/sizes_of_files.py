@@ -1,4 +1,4 @@
-"""Symbolic sizes in the `main.c` of a board: numbers of 32 bits before the inputs of a run."""
+"""Print the code for symbolic sizes in the `main.c` of a board, which precede inputs in a file."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from usmp.plain.entry_size import EntrySize
 
 
 def tensor_bytes(entry: EntryInterface, tensor: IOTensor, inputs: str) -> str:
-    """The bytes of a tensor in C, at the sizes that a struct has.
+    """Return the C expression for the bytes of a tensor, at the sizes in the struct of inputs.
 
     Parameters
     ----------
     inputs
-        the struct of inputs with an operator, as "inputs->".
+        C expression for members of the struct of inputs, such as "inputs->".
     """
     if not tensor.symbolic_extents:
         return size_macro(entry, tensor)
@@ -22,33 +22,32 @@ def tensor_bytes(entry: EntryInterface, tensor: IOTensor, inputs: str) -> str:
 
 
 def largest_sizes(entry: EntryInterface) -> list[str]:
-    """The values of the sizes in the struct of inputs, where there is no file."""
+    """Return the values of the sizes in the struct of inputs if there is no file."""
     return [f"{_macro(entry, size)}_MAX" for size in entry.sizes]
 
 
 def inputs_parameter(entry: EntryInterface) -> list[str]:
-    """The parameter by which a function that writes outputs knows sizes, and inputs that a run
-    updates, if there are some."""
+    """Return the parameter with which the writer of outputs finds sizes and updated inputs."""
     is_needed = entry.sizes or entry.updated
     return [f"const struct {entry.prefix}_inputs* inputs"] if is_needed else []
 
 
 def inputs_argument(entry: EntryInterface) -> str:
-    """The argument for it."""
+    """Return the argument for `inputs_parameter`."""
     return "&inputs, " if entry.sizes or entry.updated else ""
 
 
 def read_sizes(entry: EntryInterface, file: str, inputs: str, failure: str) -> list[str]:
-    """The statements that read the sizes of a run.
+    """Return the statements that read the sizes of a run.
 
     Parameters
     ----------
     file
-        to read from.
+        C expression for the file.
     inputs
-        the struct of inputs with an operator, as "inputs->".
+        C expression for members of the struct of inputs, such as "inputs->".
     failure
-        the statement for a file that ends, or has a size that is out of its range.
+        statement for a truncated file, or a size out of range.
     """
     lines = []
     for size in entry.sizes:
