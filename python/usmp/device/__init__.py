@@ -1,1 +1,1 @@
-"""Models on the devices of users: a test of their own in C, and runs over a serial line."""
+"""Models on the devices of users: self tests in C, and runs over a serial line."""

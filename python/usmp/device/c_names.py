@@ -1,4 +1,4 @@
-"""How the C of a module calls its tensors and pools, from its metadata."""
+"""The names of tensors and pools in the C of a module, from its metadata."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from usmp.runtime.archived_pool import ArchivedPool
 
 
 def tensors_of(entry: ArchivedEntry, what: str) -> list[ArchivedTensor]:
-    """The "inputs" or "outputs" of an entry, in order."""
+    """Return the "inputs" or "outputs" of an entry, in order."""
     return list((entry.inputs if what == "inputs" else entry.outputs).values())
 
 
 def tensor_macro(entry: ArchivedEntry, tensor: ArchivedTensor) -> str:
-    """What the macros of an input or output begin with."""
+    """Return the prefix of the macros of an input or output."""
     return f"{entry.c_prefix}_{tensor.c_name}".upper()
 
 
 def pool_macro(module: ArchivedModule, pool: ArchivedPool) -> str:
-    """What the macros of a pool begin with."""
+    """Return the prefix of the macros of a pool."""
     kind = "CONSTANT" if pool.is_constant else "WORKSPACE"
     return f"{module.c_prefix}_{pool.c_name}_{kind}_POOL".upper()
 
 
 def external_pools(module: ArchivedModule) -> list[ArchivedPool]:
-    """The pools that the application provides."""
+    """Return the pools that the application provides."""
     return [pool for pool in module.pools if not pool.is_internal]
 
 
 def pools_argument(module: ArchivedModule) -> list[str]:
-    """The argument for them, if there are some."""
+    """Return the argument for external pools; empty if there are none."""
     return [f"{module.c_prefix}_device_pools()"] if external_pools(module) else []
 
 
 def has_devices(module: ArchivedModule) -> bool:
-    """Whether runs take handles of accelerators."""
+    """Return whether runs take handles of accelerators."""
     return bool(module.metadata.get("devices"))
 
 
 def has_own_tensors(module: ArchivedModule) -> bool:
-    """Whether the application has memory for some input or output."""
+    """Return whether the application provides the memory of any input or output."""
     return any(
         tensor.pool_name is None
         for entry in module.entries.values()
@@ -49,10 +49,10 @@ def has_own_tensors(module: ArchivedModule) -> bool:
 
 
 def has_state(module: ArchivedModule) -> bool:
-    """Whether something is kept between runs."""
+    """Return whether the module has state."""
     return module.state_size_bytes > 0
 
 
 def has_hooks(module: ArchivedModule) -> bool:
-    """Whether the C calls functions around its operators."""
+    """Return whether the C calls hooks around its operators."""
     return "operator_hooks" in module.metadata

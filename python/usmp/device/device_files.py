@@ -1,4 +1,4 @@
-"""All files by which a model is tested on a device: name -> content."""
+"""The files that test a model on a device."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ _FILES = (
     *(f"usmp_self_test.{ending}" for ending in "ch"),
     *(f"usmp_serial.{ending}" for ending in "ch"),
 )
-"""The same for all models."""
+"""Files that are equal for all models."""
 
 
 def device_files(
     module: ArchivedModule, code: Mapping[str, bytes], runs: Sequence[GoldenRun]
 ) -> dict[str, bytes]:
-    """The self test and the serial runner of a model, in C99.
+    """Return the self test and the serial runner of a model in C99, by file name.
 
     Parameters
     ----------
     module
-        of an archive.
+        module of an archive.
     code
-        its header, sources and object files, path -> content.
+        header, sources and object files of the module by path.
     runs
-        what the self test repeats.
+        runs that the self test repeats.
 
     Raises
     ------
     NotTestable
-        no such code can be written for the model.
+        the model cannot be tested on a device.
     """
     check_testable(module)
     prefix = module.c_prefix
@@ -52,5 +52,5 @@ def device_files(
         f"{prefix}_serial.c": print_serial(module, has_hooks(module)),
     }
     common = files("usmp.device").joinpath("files")
-    found = {name: common.joinpath(name).read_bytes() for name in _FILES}
-    return found | {name: text.encode() for name, text in texts.items()}
+    contents = {name: common.joinpath(name).read_bytes() for name in _FILES}
+    return contents | {name: text.encode() for name, text in texts.items()}

@@ -1,4 +1,4 @@
-"""The C header and the C file by which a self test and the serial runner call a model."""
+"""Print the C header and the C files through which self test and serial runner call a model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROLES = (("inputs", "input", "read"), ("outputs", "output", "write"))
 
 
 def print_device_header(module: ArchivedModule) -> str:
-    """What the files of a model have in common, and what an application calls."""
+    """Return the header of all files of a model, with the functions for applications."""
     prefix = module.c_prefix
     lines = [
         f"/* TVM module {comment_text(quoted(module.name))} on a device. */",
@@ -44,7 +44,7 @@ def print_device_header(module: ArchivedModule) -> str:
         f"int32_t {prefix}_serve(const struct usmp_serial_port* port);\n",
         f"/* {prefix}_device.c: the model, as both call it. */",
         f"extern const struct usmp_device_model {prefix}_device;\n",
-        *_provided(module),
+        *_application_functions(module),
         "#ifdef __cplusplus",
         "}",
         "#endif\n",
@@ -53,8 +53,8 @@ def print_device_header(module: ArchivedModule) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _provided(module: ArchivedModule) -> list[str]:
-    """What the file with the memory defines, or an application in its place."""
+def _application_functions(module: ArchivedModule) -> list[str]:
+    """Return the declarations that the memory file, or the application instead, defines."""
     prefix, lines = module.c_prefix, []
     if has_own_tensors(module):
         lines += [
@@ -79,7 +79,7 @@ def _provided(module: ArchivedModule) -> list[str]:
 
 
 def _numbered_tensors(module: ArchivedModule) -> list[str]:
-    """Lines of a comment."""
+    """Return lines of a comment with the index, name and size of each external tensor."""
     lines = []
     for number, entry in enumerate(module.entries.values()):
         lines.append(f" *\n * Entry {number}, {comment_text(quoted(entry.name))}:")
@@ -94,12 +94,12 @@ def _numbered_tensors(module: ArchivedModule) -> list[str]:
 
 
 def print_device(module: ArchivedModule, interface: bytes, code: bytes) -> str:
-    """The table of the entries, and functions that call the model's.
+    """Return the C file with the table of the entries, and functions that call the model.
 
     Parameters
     ----------
     interface, code
-        digests of the model.
+        digests of the interface and of the code of the model.
     """
     prefix, entries = module.c_prefix, list(module.entries.values())
     has_rows = any(t.is_by_rows for e in entries for w, *_ in _ROLES for t in tensors_of(e, w))
@@ -127,7 +127,7 @@ def print_device(module: ArchivedModule, interface: bytes, code: bytes) -> str:
 
 
 def _assertions(module: ArchivedModule) -> str:
-    """Lines that do not compile with the header of another model."""
+    """Return assertions that fail to compile with the header of another model."""
     sizes = {
         f"{tensor_macro(entry, tensor)}_SIZE": tensor.info.size_bytes
         for entry in module.entries.values()
@@ -162,12 +162,12 @@ def _reset(module: ArchivedModule) -> str:
 
 
 def _entry(module: ArchivedModule, number: int, entry: ArchivedEntry) -> str:
-    """The functions and tables of an entry."""
+    """Return the functions and tables of an entry."""
     parts = [f"/* Entry {comment_text(quoted(entry.name))}. */"]
     for what, role, verb in _ROLES:
         tensors = tensors_of(entry, what)
-        given = tensors if what == "inputs" else entry.results.values()
-        sizes = ", ".join(f"{tensor_macro(entry, tensor)}_SIZE" for tensor in given) or "0"
+        results = tensors if what == "inputs" else entry.results.values()
+        sizes = ", ".join(f"{tensor_macro(entry, tensor)}_SIZE" for tensor in results) or "0"
         parts.append(f"static const uint32_t {role}_bytes_{number}[] = {{{sizes}}};\n")
         parts.append(_place(module, number, entry, what, role))
         parts += [
@@ -179,12 +179,12 @@ def _entry(module: ArchivedModule, number: int, entry: ArchivedEntry) -> str:
 
 
 def _place(module: ArchivedModule, number: int, entry: ArchivedEntry, what: str, role: str) -> str:
-    """The function that says where an input or output is: in the workspace, or elsewhere."""
+    """Return the function that returns the address of an input or output."""
     tensors = tensors_of(entry, what)
     placed = [(index, t) for index, t in enumerate(tensors) if t.pool_name is not None]
     lines = [f"static void* {role}_{number}(uint32_t index) {{"]
     if what == "outputs":
-        # Behind the outputs are the inputs that a run updates.
+        # The updated inputs follow the outputs.
         lines += [
             f"  if (index == {len(tensors) + n}) return input_{number}({index});"
             for n, index in enumerate(_updated(entry))
@@ -208,26 +208,26 @@ def _place(module: ArchivedModule, number: int, entry: ArchivedEntry, what: str,
 
 
 def _updated(entry: ArchivedEntry) -> list[int]:
-    """The positions of the inputs that a run updates in place."""
+    """Return the indices of the inputs that a run updates in place."""
     return [i for i, t in enumerate(entry.inputs.values()) if t.is_updated]
 
 
 def _row_callback(name: str, entry: ArchivedEntry, tensor: ArchivedTensor, what: str) -> str:
-    """A callback that moves a row from or to the memory of the whole tensor."""
+    """Return a callback that copies a row from or to the memory of the whole tensor."""
     element, size = c_type(str(tensor.info.dtype)), f"{tensor_macro(entry, tensor)}_ROW_SIZE"
     const, data = ("", "destination") if what == "inputs" else ("const ", "source")
     place = f"(uint8_t*)context + (uint32_t)row * {size}"
-    moved = f"{data}, {place}" if what == "inputs" else f"{place}, {data}"
+    operands = f"{data}, {place}" if what == "inputs" else f"{place}, {data}"
     return (
         f"static int32_t {name}(void* context, int32_t row, {const}{element}* {data}) {{\n"
-        f"  memcpy({moved}, {size});\n"
+        f"  memcpy({operands}, {size});\n"
         "  return 0;\n"
         "}\n"
     )
 
 
 def _run(module: ArchivedModule, number: int, entry: ArchivedEntry) -> str:
-    """The function that runs an entry."""
+    """Return the function that runs an entry."""
     lines = [f"static int32_t run_{number}(const int32_t* sizes) {{"]
     passed = _passed_structs(entry)
     for what, role, verb in _ROLES:
@@ -245,8 +245,8 @@ def _has_workspace_io(entry: ArchivedEntry) -> bool:
 
 
 def _passed_structs(entry: ArchivedEntry) -> Sequence[str]:
-    """The structs that a run takes: both; with places in the workspace only what has callbacks or
-    sizes."""
+    """Return the structs that a run takes. With tensors in the workspace, a struct is passed only
+    if it has callbacks or sizes."""
     if not _has_workspace_io(entry):
         return ("inputs", "outputs")
     with_sizes = {"inputs"} if entry.sizes else set()
@@ -260,7 +260,7 @@ def _passed_structs(entry: ArchivedEntry) -> Sequence[str]:
 def _struct(
     module: ArchivedModule, number: int, entry: ArchivedEntry, what: str, role: str, verb: str
 ) -> list[str]:
-    """The statements that make a struct of tensors."""
+    """Return the statements that define a struct of tensors."""
     value = "{0}"
     if _has_workspace_io(entry):
         value = f"{entry.c_prefix}_map_{what}({', '.join(pools_argument(module))})"
@@ -275,7 +275,7 @@ def _struct(
 
 
 def print_serial(module: ArchivedModule, has_hooks: bool) -> str:
-    """The C file that answers a host, and counts the cycles of each operator."""
+    """Return the C file that answers a host, and counts the clock cycles of each operator."""
     prefix = module.c_prefix
     if not has_hooks:
         return f"""#include "{prefix}_device.h"

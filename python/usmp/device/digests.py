@@ -1,4 +1,4 @@
-"""Is the model on a device the one of an archive? A few bytes of each say so."""
+"""Digests that tell whether the model on a device is that of an archive."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ DIGEST_BYTES = 8
 
 
 def interface_digest(module: ArchivedModule) -> bytes:
-    """A digest of what runs take and give: entries, their tensors and their sizes."""
+    """Return a digest of the interface: entries, their tensors and their sizes."""
     described = [module.c_prefix, [_entry(entry) for entry in module.entries.values()]]
     return _digest(json.dumps(described).encode())
 
 
 def code_digest(files: Mapping[str, bytes]) -> bytes:
-    """A digest of the C and the object files of a model: path -> content."""
-    each = [_digest(path.encode()) + _digest(files[path]) for path in sorted(files)]
-    return _digest(b"".join(each))
+    """Return a digest of the C and the object files of a model, given by path."""
+    digests = [_digest(path.encode()) + _digest(files[path]) for path in sorted(files)]
+    return _digest(b"".join(digests))
 
 
 def _digest(content: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Runs whose inputs and outputs are known: what a self test repeats on a device."""
+"""Runs with known inputs and outputs, which a self test repeats on a device."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from usmp.support.plain_text import shown
 
 @dataclass(frozen=True)
 class GoldenRun:
-    """A run of an entry.
+    """A run of an entry with its expected outputs.
 
     Parameters
     ----------
     entry
-        its name.
+        name of the entry.
     sizes
-        symbolic sizes, by name, in their order.
+        symbolic sizes by name, in the order of the model.
     inputs, outputs
         arrays by name, in the order of the model.
     """
@@ -42,13 +42,13 @@ def golden_run(
     sizes: Mapping[str, int],
     outputs: Mapping[str, np.ndarray],
 ) -> GoldenRun:
-    """A run whose outputs are given, from another program.
+    """Construct a run from inputs, and from outputs of another program.
 
     Raises
     ------
     ValueError
-        an array is missing, unknown, or of another shape or element type than the model's; a size
-        is out of its range.
+        an array is missing, unknown, or has another shape or element type than in the model; or a
+        size is out of range.
     """
     arrays, values = checked_run(interface.inputs, interface.sizes, inputs, sizes)
     expected = at_sizes(interface.results, values)
@@ -70,19 +70,17 @@ def runs_on_host(
     module: HostModule | ReferenceModule,
     runs: Sequence[tuple[str, Mapping[str, np.ndarray], Mapping[str, int]]],
 ) -> list[GoldenRun]:
-    """Runs on this host, one after the other: entry, inputs, sizes.
-
-    The first one finds the state that the model begins with.
+    """Run entries with inputs and sizes on this host in order, from the initial state.
 
     Raises
     ------
     ValueError, RuntimeError
-        as `HostModule.run` raises them.
+        as in `HostModule.run`.
     """
     module.reset()
-    found = []
+    golden = []
     for entry, inputs, sizes in runs:
-        # A run may update the arrays of its inputs.
+        # Copy the inputs, because a run may update them.
         outputs = module.run(copy.deepcopy(dict(inputs)), entry, sizes)
-        found.append(golden_run(entry, module.entries[entry], inputs, sizes, outputs))
-    return found
+        golden.append(golden_run(entry, module.entries[entry], inputs, sizes, outputs))
+    return golden

@@ -1,4 +1,4 @@
-"""The C file with what an application provides for a model, in static arrays."""
+"""Print the C file that provides the memory of the application as static arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROLES = (("inputs", "input"), ("outputs", "output"))
 
 
 def print_memory(module: ArchivedModule) -> str:
-    """Memory for inputs, outputs and external pools, and handles of accelerators."""
+    """Return the C file with inputs, outputs, external pools, and handles of accelerators."""
     prefix = module.c_prefix
     parts = [
         "/* What the model takes from the application. An application that has memory of its own\n"
@@ -43,7 +43,7 @@ def print_memory(module: ArchivedModule) -> str:
 
 
 def _tensors(module: ArchivedModule) -> str:
-    """The arrays; only one entry runs at a time, so that those of all share their bytes."""
+    """Return a union of the arrays of all entries, because only one entry runs at a time."""
     lines = ["/* Entries run one after the other. */", "static union {"]
     for number, entry in enumerate(module.entries.values()):
         members = [
@@ -62,7 +62,7 @@ def _elements(tensor: ArchivedTensor) -> int:
 
 
 def _finder(module: ArchivedModule, what: str, name: str) -> str:
-    """The function that says where an input or output is."""
+    """Return the function that returns the address of an input or output."""
     tables, rows = [], []
     for number, entry in enumerate(module.entries.values()):
         places = _places(entry, number, what, name)
@@ -89,9 +89,8 @@ def _places(entry: ArchivedEntry, number: int, what: str, name: str) -> list[str
 def _pools(module: ArchivedModule) -> str:
     prefix, pools = module.c_prefix, external_pools(module)
     members = [f"      {_member(module, pool)}," for pool in pools]
-    # An array of constants alone begins behind the bytes of others in its memory. Where that is, C
-    # computes at run time.
-    moved = [
+    # An array that omits the bytes before the plan needs a reduced address, computed at run time.
+    reduced = [
         f"  pools.{pool.c_name} = (const void*)((uintptr_t)pool_{pool.c_name} - "
         f"{pool_macro(module, pool)}_OFFSET);"
         for pool in pools
@@ -104,7 +103,7 @@ def _pools(module: ArchivedModule) -> str:
             f"  static struct {prefix}_workspace_pools pools = {{",
             *members,
             "  };",
-            *moved,
+            *reduced,
             "  return &pools;",
             "}\n",
         ]
@@ -112,8 +111,8 @@ def _pools(module: ArchivedModule) -> str:
 
 
 def _has_array(pool: ArchivedPool) -> bool:
-    """Whether the program has memory for a pool: constants lie where the linker puts them, and a
-    workspace at a known address is there."""
+    """Return whether the program defines an array for a pool: not for a workspace at a known
+    address, but for constants at any address, which the linker places."""
     return not pool.is_empty and (pool.is_constant or pool.address is None)
 
 
@@ -132,7 +131,7 @@ def _member(module: ArchivedModule, pool: ArchivedPool) -> str:
 
 
 def _pool(module: ArchivedModule, pool: ArchivedPool) -> str:
-    """The array of a pool, in the section and with the alignment that the header says."""
+    """Return the array of a pool, with the section and the alignment in the header."""
     macro, const = pool_macro(module, pool), "const " if pool.is_constant else ""
     content = f" = {{{macro}_DATA}}" if pool.is_constant and pool.size_bytes else ""
     array = f"static {const}uint8_t pool_{pool.c_name}"

@@ -1,4 +1,4 @@
-"""The C file with the inputs and outputs of known runs."""
+"""Print the C file of a self test, with the inputs and outputs of known runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMPARISONS = {
 
 
 def print_self_test(module: ArchivedModule, runs: Sequence[GoldenRun]) -> str:
-    """Constant arrays of all runs, and the function that repeats and compares them."""
+    """Return the arrays of all runs, and the function that repeats and compares the runs."""
     prefix, numbers = module.c_prefix, list(module.entries)
     arrays = [text for number, run in enumerate(runs) for text in _arrays(number, run)]
     rows = [
@@ -46,7 +46,7 @@ def print_self_test(module: ArchivedModule, runs: Sequence[GoldenRun]) -> str:
 
 
 def _contents(prefix: str, runs: Sequence[GoldenRun]) -> Iterator[str]:
-    """A comment that says what each number which the function returns means."""
+    """Yield a comment about the meaning of each return value of the self test."""
     yield f"/* {prefix}_self_test() returns 0 if all of these are as expected, or else"
     output = 0
     for number, run in enumerate(runs, 1):
@@ -60,7 +60,7 @@ def _contents(prefix: str, runs: Sequence[GoldenRun]) -> Iterator[str]:
 
 
 def _arrays(number: int, run: GoldenRun) -> Iterator[str]:
-    """The arrays of a run, and tables of them."""
+    """Yield the arrays of a run, and tables of these arrays."""
     values = ", ".join(map(str, run.sizes.values())) or "0"
     yield f"static const int32_t sizes_{number}[] = {{{values}}};\n"
     for what, tensors in (("input", run.inputs), ("output", run.outputs)):
@@ -78,7 +78,7 @@ def _tensors(name: str, tensors: Mapping[str, np.ndarray]) -> Iterator[str]:
 
 
 def _array(name: str, array: np.ndarray) -> str:
-    """The elements of a tensor as a constant array; C has none without elements."""
+    """Return a constant array of a tensor's elements, with a 0 if empty, because C requires one."""
     dtype = str(array.dtype)
     if dtype == "float16":
         literals = [str(bits) for bits in array.ravel().view(np.uint16).tolist()]

@@ -1,4 +1,4 @@
-"""Which models can be run on a device by what is written for it?"""
+"""Check that a model can be tested on a device."""
 
 from __future__ import annotations
 
@@ -9,17 +9,11 @@ from usmp.support.plain_text import shown
 
 
 class NotTestable(ValueError):
-    """No code can be written that runs the model on a device."""
+    """The model cannot be tested on a device."""
 
 
 def check_testable(module: ArchivedModule) -> None:
-    """Check that a model is called from C, in memory whose size is known.
-
-    Raises
-    ------
-    NotTestable
-        it is not.
-    """
+    """Raise NotTestable unless a model is called from C and all of its memory has a known size."""
     where = f'model "{shown(module.name)}"'
     if module.metadata.get("interface_api") == "packed":
         raise NotTestable(

@@ -1,1 +1,1 @@
-"""The host's end of a serial line with a model at the other end."""
+"""The host side of the serial line to a device with a model."""

@@ -1,9 +1,9 @@
-"""Frames of the serial protocol, of which python/usmp/device/files/usmp_serial.c is the other end.
+"""Frames of the serial protocol. The device side is python/usmp/device/files/usmp_serial.c.
 
     A5 5A | kind | number | length, 2 bytes | payload | CRC-32 of kind to payload, 4 bytes
 
-Numbers of several bytes have the lowest one first. An answer has the kind of its request and
-`ANSWER`, and its number.
+Numbers are little-endian. An answer has the number of its request, and the kind with the bit
+`ANSWER` set.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ MAGIC = b"\xa5\x5a"
 ANSWER = 0x80
 FAILED = 0xFF
 LONGEST_PAYLOAD = 1024
-"""Bytes; devices may take fewer."""
+"""Largest payload in bytes; devices may have a lower limit."""
 
 _HEADER = struct.Struct("<2sBBH")
 _CHECKSUM = struct.Struct("<I")
 FRAME_BYTES = _HEADER.size + _CHECKSUM.size
-"""Of a frame without payload."""
+"""Bytes of a frame without payload."""
 
 
 class Kind(IntEnum):
-    """What a request asks for."""
+    """The kind of a request."""
 
     READY = 0
-    """None: as an answer it says that the device has started."""
+    """No request; as an answer it says that the device has started."""
     HELLO = 1
     RESET = 2
     WRITE = 3
@@ -40,7 +40,7 @@ class Kind(IntEnum):
 
 
 class Failure(IntEnum):
-    """Why a device does not do what it is asked for."""
+    """The reason why a device refuses a request."""
 
     DAMAGED = 1
     INVALID = 2
@@ -57,17 +57,16 @@ class Frame:
 
 
 def encoded(frame: Frame) -> bytes:
-    """The bytes of a frame on the line."""
+    """Return the bytes of a frame on the line."""
     header = _HEADER.pack(MAGIC, frame.kind, frame.number, len(frame.payload))
     checked = header[len(MAGIC) :] + frame.payload
     return MAGIC + checked + _CHECKSUM.pack(crc32(checked))
 
 
 class FrameReader:
-    """Finds frames in the bytes that come in.
+    """A reader that finds frames in the received bytes, and skips other bytes.
 
-    What lies between frames is skipped; `damaged` counts frames with a wrong checksum, and
-    `skipped` bytes that belong to no frame.
+    `damaged` counts frames with a wrong checksum, and `skipped` counts bytes outside of frames.
     """
 
     def __init__(self) -> None:
@@ -76,16 +75,16 @@ class FrameReader:
         self.skipped = 0
 
     def __call__(self, received: bytes) -> list[Frame]:
-        """The frames that are whole with these bytes."""
+        """Return the frames that the received bytes complete."""
         self._bytes += received
-        found = []
+        frames = []
         while (frame := self._next()) is not None:
-            found.append(frame)
-        return found
+            frames.append(frame)
+        return frames
 
     @property
     def missing(self) -> tuple[int, int]:
-        """How many bytes of a frame have come, and how many it has; both 0 without one."""
+        """The received bytes of an incomplete frame, and its total bytes; both 0 without one."""
         if len(self._bytes) < _HEADER.size:
             return 0, 0
         return len(self._bytes), FRAME_BYTES + _HEADER.unpack_from(self._bytes)[3]
@@ -114,7 +113,7 @@ class FrameReader:
     def _skip_to_magic(self) -> None:
         start = self._bytes.find(MAGIC)
         if start < 0:
-            # The last byte may be the first one of the next frame.
+            # Keep the last byte if it may begin the next frame.
             start = len(self._bytes) - self._bytes.endswith(MAGIC[:1])
         self._skip(start)
 

@@ -10,25 +10,22 @@ from usmp.support.plain_text import shown
 
 DEFAULT_BAUD = 115200
 _BITS_OF_BYTE = 10
-"""With a start and a stop bit."""
+"""Bits of a byte on the line, with a start and a stop bit."""
 _WRITE_SECONDS = 5.0
 
 
 class DeviceError(RuntimeError):
-    """A device does not answer, or does not do what it is asked for."""
+    """A device does not answer, or refuses a request."""
 
 
 class Line(Protocol):
-    """Bytes to and from a device.
-
-    Both methods raise `DeviceError` where the line is lost.
-    """
+    """A line to a device. Both methods raise `DeviceError` if the connection is lost."""
 
     byte_seconds: float
-    """How long a byte takes."""
+    """Time to transfer a byte, in seconds."""
 
     def read(self, seconds: float) -> bytes:
-        """What has come in; waits for the first byte, at most so long."""
+        """Return the received bytes, after waiting at most `seconds` for the first one."""
 
     def write(self, content: bytes) -> None:
         """Send bytes."""
@@ -40,9 +37,9 @@ class SerialLine(NotCopied):
     Parameters
     ----------
     path
-        of the port, such as "/dev/ttyUSB0" or "COM3".
+        path of the port, such as "/dev/ttyUSB0" or "COM3".
     baud
-        bits a second.
+        bit rate in bits per second.
 
     Raises
     ------
@@ -87,7 +84,7 @@ class SerialLine(NotCopied):
             raise self._lost(error) from error
 
     def close(self) -> None:
-        """Give the port back."""
+        """Close the port."""
         self._port.close()
 
     def _lost(self, error: Exception) -> DeviceError:

@@ -1,4 +1,4 @@
-"""What a host asks of a device, and what it gets."""
+"""A session of a host with a device: requests and answers over a serial line."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from usmp.device.serial.port import DeviceError, Line
 from usmp.support.not_copied import NotCopied
 
 ANSWER_SECONDS = 5.0
-"""In which a device answers all but a run."""
+"""Time limit of all answers except those of a run."""
 _FIRST_ANSWER_SECONDS = 10.0
-"""In which a device starts."""
+"""Time limit of the first answer, in which a device starts."""
 _HELLO_SECONDS = 0.5
-"""After which an unanswered hello is sent again."""
+"""Time after which an unanswered hello is repeated."""
 _HELLO = struct.Struct(f"<II{DIGEST_BYTES}s{DIGEST_BYTES}sIII")
 _RUN = struct.Struct("<iI")
 _SHORTEST_PAYLOAD = 64
@@ -38,18 +38,18 @@ _SHORTEST_PAYLOAD = 64
 
 @dataclass(frozen=True)
 class Device:
-    """What a device says of itself.
+    """The properties of a device, from its answer to a hello.
 
     Parameters
     ----------
     interface, code
-        digests of its model.
+        digests of the interface and of the code of its model.
     longest_payload
-        bytes of a frame.
+        largest payload of a frame in bytes.
     has_cycles
         whether it counts clock cycles.
     operators
-        how many operators its hooks count; 0 without hooks.
+        number of operators that its hooks count; 0 without hooks.
     """
 
     interface: bytes
@@ -60,19 +60,19 @@ class Device:
 
 
 class Session(NotCopied):
-    """A host and a device that has answered; the device forgets it if it is reset.
+    """A session with a device, which ends if the device is reset.
 
     Parameters
     ----------
     line
-        to the device.
+        line to the device.
     timeout_seconds
-        in which a run has to end; other answers have to come within it, too, but sooner.
+        time limit of a run, and upper bound of the limits of other answers.
 
     Raises
     ------
     DeviceError
-        no device answers, or one of another version of the protocol.
+        no device answers, or it has another version of the protocol.
     """
 
     _owns = "the connection to a device"
@@ -86,7 +86,7 @@ class Session(NotCopied):
         self.device = self._hello()
 
     def reset(self) -> None:
-        """Let the model begin anew."""
+        """Reset the state of the model."""
         self._ask(Kind.RESET, b"")
 
     def write(self, entry: int, tensor: int, content: bytes) -> None:
@@ -97,7 +97,7 @@ class Session(NotCopied):
             self._ask(Kind.WRITE, where + content[offset : offset + step])
 
     def run(self, entry: int, sizes: Sequence[int]) -> tuple[int, int]:
-        """Run an entry; its status, and its clock cycles, modulo 2^32."""
+        """Run an entry, and return its status and its clock cycles modulo 2^32."""
         if 4 * (2 + len(sizes)) > self.device.longest_payload:
             raise DeviceError(f"the device takes no {len(sizes)} sizes; raise USMP_SERIAL_PAYLOAD")
         arguments = struct.pack(f"<I{len(sizes)}i", entry, *sizes)
@@ -114,28 +114,28 @@ class Session(NotCopied):
         return content
 
     def operator_cycles(self) -> list[int]:
-        """The clock cycles of each operator in the last run."""
+        """Return the clock cycles of each operator in the last run."""
         cycles: list[int] = []
         while len(cycles) < self.device.operators:
             count = min(self.device.longest_payload // 8, self.device.operators - len(cycles))
-            asked = struct.pack("<II", len(cycles), count)
-            cycles += struct.unpack(f"<{count}Q", self._ask(Kind.CYCLES, asked, 8 * count))
+            request = struct.pack("<II", len(cycles), count)
+            cycles += struct.unpack(f"<{count}Q", self._ask(Kind.CYCLES, request, 8 * count))
         return cycles
 
     def _hello(self) -> Device:
-        """Say hello until the device answers.
+        """Send hello until the device answers.
 
-        What it said before, such as messages of its start, is skipped. Where bytes were lost, it
-        may wait for the rest of a frame: zeros complete that.
+        Skip earlier bytes, such as messages at its start. If bytes were lost, the device may wait
+        for the rest of a frame: send zeros to complete it.
         """
         seconds = min(_FIRST_ANSWER_SECONDS, self._timeout)
-        each = _HELLO_SECONDS + 2 * LONGEST_PAYLOAD * self._line.byte_seconds
+        interval = _HELLO_SECONDS + 2 * LONGEST_PAYLOAD * self._line.byte_seconds
         end = time.monotonic() + seconds
         while True:
             session = secrets.randbelow(2**32 - 1) + 1
             request = self._request(Kind.HELLO, struct.pack("<II", PROTOCOL_VERSION, session))
             self._line.write(encoded(request))
-            stop = min(end, time.monotonic() + each)
+            stop = min(end, time.monotonic() + interval)
             frame = self._awaited(stop, partial(_is_hello, session))
             if frame is not None:
                 self._session = session
@@ -151,12 +151,12 @@ class Session(NotCopied):
     def _ask(
         self, kind: Kind, payload: bytes, answer_bytes: int = 0, seconds: float | None = None
     ) -> bytes:
-        """The payload of the answer to a request, which has so many bytes.
+        """Send a request, and return the payload of its answer.
 
         Raises
         ------
         DeviceError
-            there is none in time, or another one.
+            no answer comes in time, or its payload has not `answer_bytes` bytes.
         """
         seconds = min(ANSWER_SECONDS, self._timeout) if seconds is None else seconds
         request = self._request(kind, struct.pack("<I", self._session) + payload)
@@ -183,7 +183,7 @@ class Session(NotCopied):
         return frame.payload
 
     def _awaited(self, end: float, is_last: Callable[[Frame | None], bool]) -> Frame | None:
-        """The frame that is waited for; None if time is up, or damage is the end."""
+        """Return the first frame for which `is_last` holds; None after the time limit or damage."""
         while True:
             rest = end - time.monotonic()
             received = self._line.read(max(rest, 0.0))
@@ -194,11 +194,11 @@ class Session(NotCopied):
                 return None
 
     def _no_answer(self, seconds: float) -> str:
-        """What has come in place of an answer, and what to do."""
-        came, whole = self._reader.missing
-        if came:
+        """Return the message for a missing answer, with the received bytes and advice."""
+        received, total = self._reader.missing
+        if received:
             return (
-                f"the answer of the device was cut off: {came} of {whole} bytes came within "
+                f"the answer of the device was cut off: {received} of {total} bytes came within "
                 f"{seconds:g} seconds"
             )
         if self._session:
@@ -224,7 +224,7 @@ class Session(NotCopied):
 
 
 def _is_hello(session: int, frame: Frame | None) -> bool:
-    """Whether a frame answers this hello; a late answer to an earlier one does not."""
+    """Return whether a frame answers the hello of a session, and not an earlier hello."""
     return (
         frame is not None
         and frame.kind == Kind.HELLO | ANSWER
@@ -234,12 +234,12 @@ def _is_hello(session: int, frame: Frame | None) -> bool:
 
 
 def _device(frame: Frame) -> Device:
-    """What the answer to a hello says.
+    """Parse the answer to a hello.
 
     Raises
     ------
     DeviceError
-        it is of another version, or not valid.
+        the answer has another version of the protocol, or is malformed.
     """
     (version,) = struct.unpack_from("<I", frame.payload)
     if version != PROTOCOL_VERSION:
@@ -264,7 +264,7 @@ def _check_answer(frame: Frame, request: Frame) -> None:
     Raises
     ------
     DeviceError
-        it says that the device was reset, or why it did not do what it was asked for.
+        the device was reset, or refused the request.
     """
     kind = Kind(request.kind).name
     if frame.kind == Kind.READY | ANSWER or _failure(frame) == Failure.NO_SESSION:
@@ -283,7 +283,7 @@ def _check_answer(frame: Frame, request: Frame) -> None:
 
 
 def _failure(frame: Frame) -> int | None:
-    """What a frame says that went wrong."""
+    """Return the failure in a frame, or None."""
     if frame.kind != FAILED or len(frame.payload) != 4:
         return None
     return int(struct.unpack("<I", frame.payload)[0])
