@@ -1,5 +1,5 @@
-// What is chosen on the page, and the facts that are asked of the data. `data` has for each pool
-// its buffers, in which a position is the buffer's id, and the operators of the program.
+// The selection on the page, and queries of the data. `data` has the operators of the program, and
+// the pools with their buffers. The index of a buffer is its id.
 
 const data = JSON.parse(document.getElementById("map-data").textContent);
 const operators = data.operators;
@@ -14,14 +14,14 @@ function isLiveTogether(one, other) {
     other.live.some(([begin, end]) => start < end && begin < stop));
 }
 
-// Ids of the buffers of a pool that are live together with one of them.
+// Return the ids of the buffers of a pool that are live together with a buffer.
 function conflictsOf(pool, id) {
   const { buffers } = data.pools[pool];
   return buffers.map((_, other) => other)
     .filter((other) => other !== id && isLiveTogether(buffers[id], buffers[other]));
 }
 
-// Lines about a buffer, as pairs of a term and a text.
+// Return the facts of a buffer, as pairs of a term and a text.
 function factsOf(pool, id) {
   const buffer = data.pools[pool].buffers[id];
   const names = (indices) => indices.map(operatorName).join(", ");

@@ -1,5 +1,5 @@
-// The drawings: one Vega view a pool. Vega draws; what is visible and what is emphasized are
-// signals that are set here.
+// The drawings, with a Vega view for each pool. The signals that are set here select the visible
+// area and the emphasized items.
 
 const margin = { left: 68, right: 14, top: 4, bottom: 0 };
 const maps = [];
@@ -42,14 +42,14 @@ function applyTheme() {
   for (const map of maps) map.view.signal("theme", theme).background(theme.page).runAsync();
 }
 
-// Show a part of the map: fractions of program positions and addresses keep their limits.
+// Show a part of the map, within the limits of program positions and addresses.
 function setVisible(map, x, y) {
   map.x = bounded(x, map.fullX);
   map.y = bounded(y, map.fullY);
   hover(map, null);
   if (map.isWaiting) return;
   map.isWaiting = true;
-  // Once a frame, however many events there are.
+  // Draw at most once per frame, because there can be many events.
   requestAnimationFrame(() => {
     map.isWaiting = false;
     map.view.signal("xdom", map.x).signal("ydom", map.y).runAsync();
@@ -79,7 +79,7 @@ function isZoomed(map) {
   return map.x[1] - map.x[0] < map.fullX[1] - map.fullX[0];
 }
 
-// Where a pointer is in the addresses, as fractions from the left and from below.
+// Return the position of a pointer in the map, as fractions from the left and from below.
 function fractions(map, event) {
   const box = map.element.getBoundingClientRect();
   const width = box.width - margin.left - margin.right;
@@ -96,14 +96,14 @@ async function createMap(pool) {
   const theme = data.themes[isDark() ? "dark" : "light"];
   spec.width = widthOf(element);
   spec.signals.find((signal) => signal.name === "theme").value = theme;
-  // Vega calls its container a graphic, which nobody could operate by keys: it gets one inside.
+  // Give Vega a container inside of ours, because Vega changes the role of its container.
   const inside = document.createElement("div");
   const marker = document.createElement("div");
   marker.className = "marker";
   marker.hidden = true;
   element.append(inside, marker);
   const { view } = await vegaEmbed(inside, { ...spec, background: theme.page }, {
-    // Interpreted expressions need no eval, which the page forbids.
+    // Interpret expressions, because the page forbids eval.
     ast: true, mode: "vega", renderer: "canvas", actions: false, defaultStyle: false,
     hover: false, tooltip: false,
   });
@@ -114,7 +114,7 @@ async function createMap(pool) {
   };
   maps[pool] = map;
   listen(map);
-  // The region around the drawing is what a screen reader gets.
+  // Hide the drawing from screen readers, which read the region around it.
   for (const node of element.querySelectorAll("*")) {
     for (const name of ["role", "aria-roledescription", "aria-label"]) node.removeAttribute(name);
   }
@@ -125,7 +125,7 @@ async function createMap(pool) {
   }).observe(element);
 }
 
-// Of the plot, in pixels.
+// Return the width of the plot in pixels.
 function widthOf(element) {
   return Math.max(160, element.clientWidth - margin.left - margin.right);
 }
@@ -141,7 +141,7 @@ function listen(map) {
     else pickNothing();
   });
   element.addEventListener("wheel", (event) => {
-    // Without a key the wheel scrolls the page.
+    // Zoom only with a key, because the wheel alone scrolls the page.
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     zoom(map, event.deltaY > 0 ? 1.25 : 0.8, ...fractions(map, event));
@@ -173,7 +173,7 @@ function listenToDrags(map) {
   addEventListener("pointerup", () => { last = null; });
 }
 
-// What the pointer is on is outlined beside the drawing: to draw all anew would take too long.
+// Outline the block under the pointer in an overlay, because a redraw would take too long.
 function hover(map, block, event) {
   const tip = byId("tip");
   if (block !== map.hovered) {

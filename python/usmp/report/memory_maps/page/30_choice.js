@@ -1,4 +1,4 @@
-// Choosing a buffer or an operator: the maps, the details and the tables follow.
+// Select a buffer or an operator, and update the maps, the details and the tables.
 
 function pickBuffer(pool, id, isFromTable = false) {
   Object.assign(choice, { pool, buffer: id, operator: -1 });
@@ -80,7 +80,7 @@ function listOf(facts) {
   const list = document.createElement("dl");
   for (const [term, text] of facts) {
     const name = element("dd", text);
-    // A name may be written from right to left.
+    // Detect the direction, because a name may be written from right to left.
     name.dir = "auto";
     list.append(element("dt", term), name);
   }

@@ -1,6 +1,6 @@
-// The keys of a map: arrows step through buffers and operators, + - 0 zoom, Escape ends.
+// The keys of a map: arrows step through buffers and operators, + - 0 zoom, Escape deselects.
 
-// Ids of the buffers of a pool as they begin to be live, from low to high addresses.
+// Return the ids of the buffers of a pool, by the start of their live ranges, then by address.
 function orderOf(pool) {
   const { buffers } = data.pools[pool];
   const begin = (buffer) => (buffer.live.length ? buffer.live[0][0] : 0);
@@ -26,7 +26,7 @@ function stepOperator(step) {
   pickOperator(Math.min(Math.max(next, 0), last));
 }
 
-// Move what is visible so far that a buffer is in it.
+// Move the visible area so that it contains a buffer.
 function reveal(map, buffer) {
   if (!isZoomed(map) || !buffer.live.length) return;
   const centered = ([start, stop], low, high) =>

@@ -1,4 +1,4 @@
-// The tables: they are there without scripts; here they get sorted, searched and linked.
+// Sort, search and link the tables, which are readable without scripts.
 
 function matchesSearch(buffer) {
   if (!choice.search) return true;
@@ -35,7 +35,7 @@ function makeSortable(table) {
   });
 }
 
-// Make the name of each row a button that chooses it.
+// Make the name of each row a button that selects it.
 function linkRows() {
   for (const row of [...rowsOf("buffer-table"), ...rowsOf("operator-table")]) {
     const name = row.cells[0].tagName === "TH" ? row.cells[0] : row.querySelector("th");

@@ -1,4 +1,4 @@
-// The page begins: the maps are drawn before the tables are read.
+// Start the page: draw the maps before the tables are loaded.
 
 function listenToControls() {
   byId("search").addEventListener("input", (event) => search(event.target.value));
@@ -13,7 +13,7 @@ function listenToControls() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", applyTheme);
 }
 
-// When all of the file has been read: the tables come after the scripts.
+// Wait until the file is loaded, because the tables follow the scripts.
 function whenRead() {
   if (document.readyState !== "loading") return Promise.resolve();
   return new Promise((resolve) => { addEventListener("DOMContentLoaded", resolve); });
