@@ -92,7 +92,7 @@ class Toolchain:
 
     @property
     def compiler(self) -> str:
-        """The C compiler."""
+        """The name of the C compiler."""
         return f"{self.prefix}gcc"
 
 
@@ -136,7 +136,7 @@ class Emulator:
 
 @dataclass(frozen=True)
 class Board:
-    """A board.
+    """A board with its memories, compiler and emulator.
 
     Parameters
     ----------

@@ -209,9 +209,9 @@ def build_project(project: Path, board: Board, variables: Mapping[str, str]) -> 
     require_program(board.toolchain.compiler, board.toolchain.packages, BuildError)
     settings = [f"{name}={value}" for name, value in variables.items()]
     command = ["make", "--silent", *settings]
-    done = run_program(command, project, temporary=project)
-    if done.returncode != 0:
-        raise BuildError(linker_error(done.stderr, board) or _build_failure(board, done.stderr))
+    result = run_program(command, project, temporary=project)
+    if result.returncode != 0:
+        raise BuildError(linker_error(result.stderr, board) or _build_failure(board, result.stderr))
 
 
 def _build_failure(board: Board, stderr: str) -> str:
@@ -232,17 +232,17 @@ def run_emulator(board: Board, directory: Path, elf: str, timeout_seconds: float
     emulator = board.emulator
     require_program(emulator.program, emulator.package, EmulatorError)
     try:
-        done = run_program(emulator.command(elf), directory, timeout_seconds=timeout_seconds)
+        result = run_program(emulator.command(elf), directory, timeout_seconds=timeout_seconds)
     except subprocess.TimeoutExpired:
         raise EmulatorError(
             f"the program did not end within {timeout_seconds:g} seconds in {emulator.program}; "
             "give it more with --timeout"
         ) from None
-    printed = done.stdout + done.stderr
-    if done.returncode != 0:
+    printed = result.stdout + result.stderr
+    if result.returncode != 0:
         text = printed.strip() or "it printed nothing"
         raise EmulatorError(
-            f"the program failed in {emulator.program} with exit status {done.returncode}: {text}"
+            f"the program failed in {emulator.program} with exit status {result.returncode}: {text}"
         )
     return printed
 

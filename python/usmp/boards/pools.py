@@ -219,8 +219,8 @@ def board_constant_pools(
 
 
 def _workspace_sections(pool: PoolInfo) -> list[str]:
-    """Return the sections of the linker script for a workspace pool: zeroed at start-up, or not,
-    which the interface of the model allows only for the pool of the states."""
+    """Return the sections of the linker script for a workspace pool: zeroed at start-up, or not.
+    The interface of the model allows the second only for the pool of the states."""
     return [workspace_section(pool.pool_name), lasting_section(pool.pool_name)]
 
 

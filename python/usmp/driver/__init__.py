@@ -1,1 +1,1 @@
-"""The command line: options in, calls out, no logic of its own."""
+"""The command line, which parses options and calls the library, without logic of its own."""

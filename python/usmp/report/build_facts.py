@@ -1,4 +1,4 @@
-"""The facts by which two builds are compared: pools, entries, buffers, operators and sums."""
+"""The facts of a build to compare with another: pools, entries, buffers, operators and sums."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Measurement(Protocol):
 
     @property
     def runs(self) -> int:
-        """The number of measured runs, of which costs are the medians."""
+        """The number of measured runs. Costs are medians over these runs."""
 
     @property
     def operators(self) -> Sequence[MeasuredOperator]:

@@ -29,12 +29,12 @@ def rows_sentence(metadata: Mapping[str, Any]) -> str | None:
 
 
 def windows_sentence(metadata: Mapping[str, Any]) -> str | None:
-    """Return a sentence about sliding windows: the new rows, the state and the MACs of a run.
+    """Return a sentence about sliding windows (new rows, state and MACs of a run), or None.
 
     Parameters
     ----------
     metadata
-        metadata of one module of an archive; the result is None if it has no windows.
+        metadata of one module of an archive.
     """
     info = metadata.get("windows")
     if info is None:

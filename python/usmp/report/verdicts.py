@@ -50,13 +50,13 @@ class Need:
 
     @property
     def missing(self) -> int:
-        """The bytes by which the need exceeds the available memory."""
+        """The needed bytes beyond the available memory."""
         return 0 if self.available is None else max(self.needed - self.available, 0)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a model fits a board, a part, or the limits of the user.
+    """A verdict on whether a model fits a board, a part, or the limits of the user.
 
     Parameters
     ----------

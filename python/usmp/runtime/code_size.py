@@ -173,7 +173,7 @@ def compiled_code(
 
 
 def _with_float_abi(flags: Sequence[str], objects: Sequence[bytes]) -> list[str]:
-    """Return flags whose float ABI matches object files: LLVM passes no floats in FPU registers."""
+    """Return flags with the float ABI of object files. LLVM's default is without FPU registers."""
     if not objects or any(map(has_float_registers, objects)):
         return list(flags)
     return ["-mfloat-abi=softfp" if flag == "-mfloat-abi=hard" else flag for flag in flags]

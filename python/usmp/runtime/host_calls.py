@@ -212,5 +212,5 @@ def _struct(arrays: Sequence[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:
 
 
 def _pool_struct(pools: Sequence[np.ndarray]) -> list[ctypes.Array[ctypes.c_void_p]]:
-    """Return the struct of the external pools as an argument list, empty without such pools."""
+    """Return the struct of the external pools as an argument list, empty without any."""
     return [_struct(pools)] if pools else []

@@ -52,7 +52,7 @@ class MemoryPlanner(NotCopied):
     Raises
     ------
     ValueError
-        The module has no such function, the capacity is negative, or the algorithm is unknown.
+        The function or the algorithm is unknown, or the capacity is negative.
     """
 
     _owns = "the memory of the module's tensors"

@@ -18,7 +18,7 @@ class GrowthPolicy:
     Parameters
     ----------
     headroom
-        ratio by which sizes are raised if they rise in each call: with 0.125, 800 bytes become 900.
+        relative increase of sizes that rise in each call: with 0.125, 800 bytes become 900.
     after
         number of consecutive calls with a new plan after which plans get headroom.
 

@@ -42,7 +42,7 @@ class ManagedModule(NotCopied):
     functions
         facts of each function that a planner can run, by name.
     tokens
-        numbers by which the code of each function identifies itself to its planner, by name.
+        numbers that identify the code of each function to its planner, by name.
     """
 
     _owns = "code that is loaded into this process"

@@ -20,7 +20,7 @@ _Numbers = NDArray[np.int64]
 
 
 class StorageGroup:
-    """A group of tensors at one offset of the managed buffer, of which no two are live together.
+    """A group of tensors at one offset of the managed buffer. No two are live together.
 
     Tensors of different groups may share bytes too.
 
@@ -69,8 +69,8 @@ class TensorPlaces:
     sizes
         planned bytes; -1 for unmanaged tensors.
     offsets, rooms
-        offset in bytes, and most bytes to which a tensor may grow before it reaches the next live
-        tensor; -1 for unmanaged tensors.
+        offset in bytes, and bytes up to the next tensor that is live too, which limit growth; -1
+        for unmanaged tensors.
     sharing
         numbers of the intermediates that share bytes with each tensor.
     buffer_bytes, output_bytes
@@ -142,7 +142,7 @@ def plan_places(
 def _place(
     tensors: Sequence[ManagedTensor], sizes: Sequence[int], algorithm: str
 ) -> tuple[_Numbers, _Numbers]:
-    """Return the offset of each tensor, and the most bytes to which it may grow in the buffer."""
+    """Return the offset of each tensor, and the most bytes that it may grow to in the buffer."""
     problem = _problem(tensors, np.array(sizes, np.int64))
     size, starts, stops = problem.sizes, problem.live_starts, problem.live_stops
     at = solve(problem, algorithm=algorithm).offsets if tensors else column()
@@ -172,7 +172,7 @@ def _problem(tensors: Sequence[ManagedTensor], sizes: _Numbers) -> Problem:
 
 
 def _intersections(starts: _Numbers, stops: _Numbers) -> NDArray[np.bool_]:
-    """Return a matrix of which half-open intervals intersect."""
+    """Return a matrix that is true for pairs of half-open intervals that intersect."""
     begin = np.maximum(starts[:, None], starts[None, :])
     return begin < np.minimum(stops[:, None], stops[None, :])
 

@@ -93,7 +93,7 @@ class TensorStruct:
         return self.type(len(members))(*members, *self.sizes)
 
     def type(self, pointers: int) -> type[ctypes.Structure]:
-        """Return the type of the struct. It has a dummy if empty, because C needs a member."""
+        """Return the type of the struct, with a dummy member if empty, because C needs a member."""
         fields: list[tuple[str, Any]] = [(f"pointer_{i}", ctypes.c_void_p) for i in range(pointers)]
         fields += [(f"size_{index}", ctypes.c_int32) for index in range(len(self.sizes))]
         fields = fields or [("unused", ctypes.c_uint8)]

@@ -155,10 +155,10 @@ def at_sizes(infos: Infos, sizes: Mapping[str, int]) -> dict[str, dict[str, Any]
     return at_run
 
 
-def _check_bytes(name: str, info: Mapping[str, Any], taken: int, sizes: Mapping[str, int]) -> None:
-    if taken > _LARGEST:
+def _check_bytes(name: str, info: Mapping[str, Any], total: int, sizes: Mapping[str, int]) -> None:
+    if total > _LARGEST:
         raise ValueError(
-            f'tensor "{shown(name)}" of {described(info)} would take {taken} bytes at '
+            f'tensor "{shown(name)}" of {described(info)} would take {total} bytes at '
             f"{sizes_text(sizes)}; a tensor may take {_LARGEST}: choose smaller sizes"
         )
 

@@ -138,9 +138,9 @@ def _about_state(interface: Interface) -> str:
     """Return lines of the first comment about states."""
     if not interface.states:
         return ""
-    kept = f"{interface.state_size_bytes} bytes that are kept between runs"
+    state_text = f"{interface.state_size_bytes} bytes that are kept between runs"
     return f""" *
- * All entries see one state: {kept}. A run finds
+ * All entries see one state: {state_text}. A run finds
  * there what earlier ones left; {interface.prefix}_reset() lets all begin anew.
 """
 

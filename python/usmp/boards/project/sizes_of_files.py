@@ -1,4 +1,4 @@
-"""Print the code for symbolic sizes in the `main.c` of a board, which precede inputs in a file."""
+"""Print the C of `main.c` that reads symbolic sizes, which precede the inputs in a file."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def _capacities(pools: tuple[Pool, ...]) -> str:
 def _sufficient_capacity(table: BuffersFile, solve: Callable[[Problem], Solution]) -> str | None:
     """Return a phrase with pool sizes for which a plan fits, or None if no size is enough.
 
-    Try each pool alone, the last first, then all pools. Empty if no plan is found in time.
+    Try each pool alone, the last first, then all pools. If time runs out, the phrase is empty.
     """
     from usmp_solver.solution import Status
 

@@ -1,4 +1,4 @@
-"""`tvmc compile`: a model file in, a Model Library Format archive out."""
+"""`tvmc compile`: compile a model file to a Model Library Format archive."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _WITH_ARCHIVES = ("FILE", "module_name", "export_state_layout", "operators", "ma
 
 
 def note_options_of_models(parser: argparse.ArgumentParser, others: Collection[str]) -> None:
-    """Store the options that apply only to models in the default `of_models`.
+    """Store the options that apply only to models as the parser default `of_models`.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def planned_module(options: argparse.Namespace) -> ArchivedModule:
     ArchiveError
         the file is no archive.
     ValueError
-        the archive has no such module, or has several and the options name none.
+        the module is unknown, or the archive has several and the options name none.
     """
     (file,) = options.FILE
     for name, action in options.of_models:

@@ -44,7 +44,7 @@ def check_reports(options: argparse.Namespace) -> None:
 
 
 def check_report_paths(paths: Sequence[str], others: Sequence[str | None]) -> None:
-    """Check the endings of report paths, and that they differ from the `others` written.
+    """Check the endings of report paths, and that no path is also that of another output.
 
     Raises
     ------

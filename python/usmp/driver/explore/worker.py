@@ -1,4 +1,4 @@
-"""Builds one configuration of a sweep in a process, perhaps on another computer."""
+"""Build one configuration of a sweep in a process, perhaps on another computer."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def tell_notes(result: dict[str, Any]) -> None:
 
 @contextmanager
 def _collected_notes() -> Iterator[list[tuple[str, bool]]]:
-    """Collect notes, because a worker has no terminal, and whether each changes a meaning."""
+    """Yield a list that collects notes, and whether a meaning changes, for the main process."""
     notes: list[tuple[str, bool]] = []
     show = warnings.showwarning
 
@@ -112,7 +112,7 @@ def _evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str
         options.output = None
         with _files(shared, options) as renamed:
             try:
-                # A worker of a cluster may have several threads, but TVM builds one at a time.
+                # Take the lock, because a worker of a cluster may have several threads.
                 with compiler_lock:
                     if shared["search_seconds"] is not None:
                         options.deadline = Deadline(time.monotonic() + shared["search_seconds"])

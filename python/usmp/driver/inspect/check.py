@@ -52,12 +52,12 @@ def add_check_parser(commands: Any) -> None:
         examples=_EXAMPLES,
     )
     add_place_options(parser.add_argument_group("what it has to fit"))
-    asked = len(parser._actions)
+    first_option = len(parser._actions)
     add_build_options(parser)
     parser.set_defaults(
         of_models=[
             (action.option_strings[0] if action.option_strings else action.dest, action)
-            for action in parser._actions[asked:]
+            for action in parser._actions[first_option:]
         ]
     )
     output = parser.add_argument_group("output")
@@ -71,7 +71,7 @@ def add_check_parser(commands: Any) -> None:
 
 
 def check_fit(options: argparse.Namespace) -> int:
-    """Carry out the command; the exit status says whether the model fits."""
+    """Carry out the command, and return the exit status: 0 if the model fits."""
     all_places = places(options)
     if options.board is not None:
         raise UsageError("--board says what to build for; name boards to fit in --boards")
@@ -100,7 +100,7 @@ def _show(options: argparse.Namespace, verdicts: Sequence[Verdict], does_fit: bo
     file = ", ".join(options.FILE)
     title = f"Does {file} fit?"
     ending = Path(options.output or "").suffix.lower()
-    by_ending = next((name for name, own in FORMATS.items() if own and own == ending), "table")
+    by_ending = next((name for name, end in FORMATS.items() if end and end == ending), "table")
     shown_as = options.format or by_ending
 
     def show(console: Console | None) -> None:

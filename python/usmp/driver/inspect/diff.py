@@ -69,7 +69,7 @@ def add_diff_parser(commands: Any) -> None:
 
 
 def diff_plans(options: argparse.Namespace) -> int:
-    """Carry out the command; the exit status says whether the growth is within the limits."""
+    """Carry out the command, and return the exit status: 0 if the growth is within the limits."""
     for path in (options.BEFORE, options.AFTER) if options.output is not None else ():
         check_output(options.output, path, "the difference", "a file that it compares")
     with stages(options) as stage:
@@ -186,4 +186,4 @@ def _sentences(
 def _format_of(path: str | None) -> str:
     """Return the format that the ending of a file name selects."""
     ending = Path(path or "").suffix.lower()
-    return next((name for name, own in FORMATS.items() if own and own == ending), "table")
+    return next((name for name, end in FORMATS.items() if end and end == ending), "table")

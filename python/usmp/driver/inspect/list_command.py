@@ -22,7 +22,7 @@ from usmp.tvm018 import OldName
 Rows: TypeAlias = list[dict[str, Any]]
 
 _LEAST_WIDTH, _LEAST_SENTENCE, _INDENT = 32, 56, 6
-"""Fewest characters for a description, or for a sentence, beside its name; else indent it below."""
+"""Fewest characters of a description or a sentence beside its name, and the indent below it."""
 
 _EXAMPLES = """\
   tvmc list                         everything, in sections
@@ -81,7 +81,7 @@ def _table(title: str, rows: Rows, width: int) -> str:
 def _lines(row: dict[str, Any], names: int, width: int, above: str | None) -> Iterator[str]:
     """Yield the lines of a row: the description beside its name, or below it on narrow terminals.
 
-    Below, omit the name if the row above has the same one.
+    Omit a name above a description if the previous row has it too.
     """
     name = f"  {row['name']:{names}}  "
     if width < len(name) + (_LEAST_SENTENCE if "verdict" in row else _LEAST_WIDTH):

@@ -85,7 +85,7 @@ def _read_json(path: str) -> dict[str, PlannedModule]:
 
 
 def _content(path: str) -> bytes:
-    """Return the bytes of a file or pipe, cut one byte beyond the largest metadata that is read."""
+    """Return the bytes of a file or pipe, cut one byte beyond the size limit of metadata."""
     from usmp.runtime.read_metadata import LARGEST_METADATA_BYTES
 
     try:
@@ -158,7 +158,7 @@ def _operators(path: str, name: str, metadata: Mapping[str, Any]) -> list[dict[s
 def matching_modules(
     before: Plans, after: Plans, name: str | None
 ) -> list[tuple[str, PlannedModule, str, PlannedModule]]:
-    """Return the pairs of modules to compare: those with equal names, or the single ones.
+    """Return the pairs of modules to compare: by name, or the single module of each file.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def matching_modules(
     Raises
     ------
     UsageError
-        there is no such module, or the files have no common name.
+        the module is unknown, or the files have no common name.
     """
     if name is None and len(before) == len(after) == 1:
         [(old_name, old_module)], [(new_name, new_module)] = before.items(), after.items()

@@ -53,10 +53,8 @@ _HELP = {
 
 @dataclass(frozen=True)
 class PoolKind:
-    """A kind of pools (workspace or constant) and its flags.
-
-    `content` and `spelling` are for the help: the buffers in such pools, and whose flags they are.
-    """
+    """A kind of pools (workspace or constant) and its flags. The help shows `content`, the buffers
+    in the pools, and `spelling`, the origin of the flags."""
 
     name: str
     rfc_name: str
@@ -137,7 +135,7 @@ def add_pool_flags(parser: argparse.ArgumentParser, kind: PoolKind) -> None:
 
 
 def split_pool_flags(arguments: Sequence[str]) -> list[str]:
-    """Move the pool's name from each flag into its value, because argparse cannot match such flags.
+    """Move the pool's name from each flag into the value, so that argparse can match the flag.
 
     `--usmp-workspace-pool-sram=SPEC` becomes `--usmp-workspace-pool-NAME=sram=SPEC`. The value may
     also be the next argument, even after "=", as the RFC prints it.

@@ -59,7 +59,7 @@ def load(
         a .tflite, .onnx or .pt2 file; or several .pt2 files by name, which are methods of one
         PyTorch module and share the buffers that any of them changes.
     model_format
-        "tflite", "onnx" or "pytorch"; the ending of the file must say the same.
+        "tflite", "onnx" or "pytorch", in agreement with the ending of the file.
     shape_dict
         shapes of inputs by name, as `input_shapes` of `usmp.import_model`.
     dtype_dict
@@ -164,9 +164,9 @@ def compile(
     ------
     UsageError
         an argument is not supported, a file cannot be read or written, or `usmp.build` raises a
-        ValueError, whose text it has.
+        ValueError, with its text.
     UnsupportedModelError, DoesNotFitError
-        as `usmp.build` raises them.
+        as in `usmp.build`.
     """
     check_old_arguments(compile.__name__, {**old_arguments, "output_format": output_format})
     check_output_format(output_format)
@@ -321,7 +321,7 @@ def _run(
     outputs = module.run(filled, entry, all_sizes)
     times = [time.perf_counter() - start]
     if repeats[0]:
-        # Copy the inputs, because runs update the arrays of states.
+        # Copy the inputs, so that further runs do not update the caller's arrays.
         filled = copy.deepcopy(filled)
         times = measured_times(lambda: module.run(filled, entry, all_sizes), *repeats)
     return TVMCResult(Outputs(outputs, len(interface.outputs)), times)

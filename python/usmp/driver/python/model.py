@@ -219,7 +219,7 @@ class TVMCResult:
 
 
 def _ends_the_process(text: str) -> bool:
-    """Return whether TVM's reader crashes, as on cyclic nodes. Read in another process for that."""
+    """Return whether TVM's reader crashes in another process, as on cyclic nodes."""
     if not sys.executable:
         return False
     return _is_ended(_READ, text)

@@ -179,7 +179,7 @@ def _golden_runs(
     module: ArchivedModule,
     stage: Callable[[str], None],
 ) -> tuple[list[GoldenRun], str]:
-    """Return the runs of the test, and a sentence that says where their outputs come from."""
+    """Return the runs of the test, and a sentence about the origin of their outputs."""
     from usmp.device.golden_runs import golden_run, runs_on_host
     from usmp.driver.run.output_names import load_outputs
     from usmp.runtime import HostEntry

@@ -173,11 +173,11 @@ def run_model(options: argparse.Namespace) -> None:
         _check_output(options, path, "the report", inputs)
     check_report_paths(options.report, [*paths, options.profile_json])
     files = output_files(options.outputs, interface.results)
-    given = read_inputs(options.inputs, interface.inputs, options.steps)
+    arrays = read_inputs(options.inputs, interface.inputs, options.steps)
     check_profile_options(options, archive)
     run = _run_on_board if options.board else _run_on_host
     run = _run_on_device if options.serial else run
-    outputs, times, profile = run(options, archive, given)
+    outputs, times, profile = run(options, archive, arrays)
     if files:
         write_outputs(files, outputs, len(interface.outputs))
     elif options.print_top is None:
@@ -235,7 +235,7 @@ def _check_output(options: argparse.Namespace, path: str, what: str, inputs: Seq
         check_output(path, options.expected, what, "the expected outputs")
 
 
-def _run_on_host(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:
+def _run_on_host(options: argparse.Namespace, archive: Archive, arrays: Tensors) -> Result:
     """Run on this host, and measure times or operators if requested."""
     entry = _entry_of(options, archive)
     with stages(options) as stage:
@@ -248,7 +248,7 @@ def _run_on_host(options: argparse.Namespace, archive: Archive, given: Tensors) 
             module = profiler.module
         else:
             module = archive.load(options.module_name, options.extra_source, options.arena_bytes)
-        runs = _runs(options, module.entries[entry], given)
+        runs = _runs(options, module.entries[entry], arrays)
         stage("running")
         start = time.perf_counter()
         steps = [module.run(inputs, entry, sizes) for inputs, sizes in runs]
@@ -270,7 +270,7 @@ def _run_on_host(options: argparse.Namespace, archive: Archive, given: Tensors) 
 
 
 def _runs(
-    options: argparse.Namespace, entry: HostEntry, given: Tensors
+    options: argparse.Namespace, entry: HostEntry, arrays: Tensors
 ) -> Sequence[tuple[Tensors, Mapping[str, int]]]:
     """Return the inputs and the sizes of each step."""
     import numpy as np
@@ -280,15 +280,15 @@ def _runs(
     generator, sizes = np.random.default_rng(RANDOM_SEED), given_sizes(options.size)
     runs = [
         fill_run(entry, step, options.fill_mode, sizes, generator)
-        for step in split_steps(entry, given, options.steps)
+        for step in split_steps(entry, arrays, options.steps)
     ]
     if options.board and len(runs) > 1:
-        check_all_steps_given(entry, given)
-    carry_updated_inputs(entry, given, [inputs for inputs, _ in runs])
+        check_all_steps_given(entry, arrays)
+    carry_updated_inputs(entry, arrays, [inputs for inputs, _ in runs])
     return runs
 
 
-def _run_on_board(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:
+def _run_on_board(options: argparse.Namespace, archive: Archive, arrays: Tensors) -> Result:
     """Run in the emulator of a board, print a report, and compare the outputs."""
     from usmp.boards.profile_board import profile_of_runs
     from usmp.driver.run.on_board import check_board, load_board_module, report_run
@@ -299,7 +299,7 @@ def _run_on_board(options: argparse.Namespace, archive: Archive, given: Tensors)
     with stages(options) as stage:
         stage(f"building for {options.board}")
         module = load_board_module(archive, options)
-        steps = [(entry, *run) for run in _runs(options, module.entries[entry], given)]
+        steps = [(entry, *run) for run in _runs(options, module.entries[entry], arrays)]
         stage(f"running on {options.board} in the emulator")
         start = time.perf_counter()
         runs = module.run(steps, options.timeout)
@@ -311,11 +311,11 @@ def _run_on_board(options: argparse.Namespace, archive: Archive, given: Tensors)
     return outputs, times, profile_of_runs(archive.module().metadata, runs, entry)
 
 
-def _run_on_device(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:
+def _run_on_device(options: argparse.Namespace, archive: Archive, arrays: Tensors) -> Result:
     """Run on a device over a serial line, and compare the outputs."""
     from usmp.driver.run.on_device import DeviceRun
 
-    run = DeviceRun(options, archive, _entry_of(options, archive), given)
+    run = DeviceRun(options, archive, _entry_of(options, archive), arrays)
     expected = _expected(options, archive)
     with stages(options) as stage:
         run.carry_out(stage)

@@ -124,7 +124,7 @@ def _split(value: str, names: Sequence[str]) -> tuple[str | None, str]:
 
 
 def _tensor_file(value: str, infos: Infos, option: str) -> TensorFile:
-    """Parse [NAME=]PATH. The name is optional if the model has only one such tensor."""
+    """Parse [NAME=]PATH. The name is optional if the model has only one input or output."""
     noun = option.strip("-")[:-1]
     names = list(infos)
     name, path = _split(value, names)

@@ -16,7 +16,7 @@ _NAMES = {
     *(row.name.removeprefix("-") for rows in TARGET_OPTION_ROWS.values() for row in rows),
 }
 _OF_A_TARGET = re.compile(rf"unrecognized arguments:.* -({'|'.join(sorted(_NAMES))})=")
-"""Error about an option of a target that a shell split from its target for want of quotes."""
+"""Error about an option that a shell split from its target because quotes are missing."""
 
 _MOST_FLAGS = 3
 """Most flags that an error lists for an abbreviated flag."""

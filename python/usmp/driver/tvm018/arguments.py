@@ -28,7 +28,7 @@ def check_old_arguments(function: str, arguments: Mapping[str, object]) -> None:
     UsageError
         arguments are refused; the message names all of them.
     TypeError
-        TVM 0.18 had no such argument either.
+        an argument is unknown, also in TVM 0.18.
     """
     rows = SECTIONS[f"tvmc.{function}"]
     known = {row.name for row in rows}

@@ -48,8 +48,8 @@ def current_arguments(
     Raises
     ------
     UsageError
-        flags or names in their values are refused, all of which the message names; or a flag lacks
-        its value.
+        flags or names in their values are refused (the message lists all), or a flag lacks its
+        value.
     """
     command, _ = split_command(arguments)
     own_rows = _FLAGS.get(command, MAIN_FLAGS)

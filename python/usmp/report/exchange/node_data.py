@@ -41,7 +41,7 @@ def _output_offset(plan: MemoryMap, operator: Operator) -> int | None:
 
 
 def _written(plan: MemoryMap, operator: Operator) -> Iterator[tuple[int, int]]:
-    """Yield size and offset of the buffers that an operator defines: outputs, or read later."""
+    """Yield size and offset of the buffers that an operator defines, for later reads or outputs."""
     if operator.positions is None:
         return
     start, stop = operator.positions

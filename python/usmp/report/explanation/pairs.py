@@ -13,7 +13,7 @@ _MOST_LINES = 8
 """Most lines of a text; the document has all pairs."""
 
 _FEWEST_ALIKE = 3
-"""Fewest buffers with a common reason, pair by pair, for a line of their own."""
+"""Fewest buffers to list in one line, if all of their pairs have a common reason."""
 
 
 def pair_lines(pool: Mapping[str, Any]) -> list[str]:
@@ -44,7 +44,7 @@ def pair_lines(pool: Mapping[str, Any]) -> list[str]:
 
 
 def _possible(pair: Mapping[str, Any]) -> int:
-    """Return the further bytes that two buffers could share at most."""
+    """Return the most further bytes that two buffers could share."""
     return int(min(pair["size_bytes"], pair["dying_size_bytes"]) - pair["shared_bytes"])
 
 

@@ -9,7 +9,7 @@ from usmp.report.explanation.operators import joined, operator_label
 from usmp.support.plain_text import shown
 
 NO_TIME = "the time budget ended before it was tried"
-"""Why a suggestion was not tried."""
+"""Reason why a suggestion was not tried."""
 
 _MOST_BUFFERS = 8
 """Most buffers that a sentence names."""
