@@ -9,6 +9,7 @@ from tvm.tirx import PrimFunc
 
 from usmp.analysis.integer_ranges import Range, hull
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 
 _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 
@@ -21,7 +22,7 @@ def argument_ranges(mod: IRModule) -> dict[GlobalVar, dict[Var, Range]]:
         if not isinstance(func, relax.Function):
             continue
         for call in nodes_of(func.body, Call):
-            if getattr(call.op, "name", None) in _CALLS:
+            if op_name(call) in _CALLS:
                 _join(ranges, call.args[0], list(map(_range, _fields(call.args[1]))))
     return {
         variable: _known(func, ranges.get(variable, []))

@@ -44,6 +44,7 @@ from usmp.objects.executor import Executor, executor_of
 from usmp.objects.pool_places import line_bytes, rounded_up
 from usmp.support.alignment import is_alignment
 from usmp.support.unique_names import UniqueNames
+from usmp.tir.dtypes import item_bytes
 
 PLANNED_SCOPES = ("global", "global.workspace")
 """Storage scopes of planned memory; others (registers, accelerator memory) are not planned."""
@@ -318,7 +319,7 @@ def byte_alignment(
     own_alignment = int(stmt.buffer.data_alignment)
     return lcm(
         executor.constant_byte_alignment if is_constant else executor.workspace_byte_alignment,
-        int(tvm.DataType(str(stmt.buffer.dtype)).itemsize),
+        item_bytes(str(stmt.buffer.dtype)),
         own_alignment if own_alignment > DEFAULT_DATA_ALIGNMENT else 1,
         _annotated_alignment(stmt),
         line_bytes(candidates),

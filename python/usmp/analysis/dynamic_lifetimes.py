@@ -10,8 +10,8 @@ from tvm import tirx
 from tvm.ir import Call, TensorLoad, Var
 
 from usmp.analysis.dynamic_sizes import is_dynamic
-from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.facts import FunctionFacts
+from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import nodes_of
 
 

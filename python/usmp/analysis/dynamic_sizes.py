@@ -12,9 +12,9 @@ from tvm.ir import Call, Op, StringImm, TensorLoad, Var
 
 from usmp.analysis.buffer_extraction import PLANNED_SCOPES
 from usmp.analysis.integer_ranges import IntegerRanges, type_range
-from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.buffer_size import has_static_size
 from usmp.objects.annotations import CONSTANT_DATA_ATTR
+from usmp.tir.dtypes import item_bytes
 from usmp.tir.intrinsics import arithmetic_function, size_function
 from usmp.tir.nodes import nodes_of
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule
 
-from usmp.analysis.memory.access import item_bytes
+from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import nodes_of
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import tvm
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule, PointerType
@@ -14,6 +13,7 @@ from usmp.analysis.memory.addresses import address_of
 from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
 from usmp.analysis.memory.facts import module_facts
 from usmp.objects import TensorInfo
+from usmp.tir.dtypes import item_bytes
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _tensor(main: str, func: tirx.PrimFunc, index: int, use: MemoryUse) -> Tenso
     largest = max(known, key=size_bytes)
     tensor = TensorInfo(param.name, [int(e) for e in largest.shape], str(largest.dtype))
     if tensor.size_bytes < size_bytes(largest):  # strides or an offset leave gaps
-        elements = size_bytes(largest) // int(tvm.DataType(tensor.dtype).itemsize)
+        elements = size_bytes(largest) // item_bytes(tensor.dtype)
         return TensorInfo(tensor.name, [elements], tensor.dtype)
     return tensor
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from itertools import combinations
 from math import gcd, lcm
 
-import tvm
 from tvm import tirx
 
 from usmp.analysis.buffer_extraction import pool_pressures, set_conflicts
@@ -22,6 +21,7 @@ from usmp.objects import BufferInfo, BufferInfoAnalysis, BufferInfoKind, LiveRan
 from usmp.objects.annotations import STATE_TENSOR_ATTR
 from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT
 from usmp.support.unique_names import UniqueNames
+from usmp.tir.dtypes import item_bytes
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ class _Joined:
     def _alignment(self, shared: _Shared) -> int:
         info = shared.first
         alignment, size = int(info.alignment), int(info.size_bytes)
-        element = int(tvm.DataType(str(shared.first_stmt.buffer.dtype)).itemsize)
+        element = item_bytes(str(shared.first_stmt.buffer.dtype))
         is_usual = alignment == lcm(DEFAULT_BYTE_ALIGNMENT, element)
         if not (self.pack_constants and is_usual and is_constant_info(info)):
             return alignment

@@ -22,6 +22,7 @@ from usmp.analysis.function_memory import (
     scope_of,
 )
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 
 Referred = frozenset[int]
 _NOTHING: Referred = frozenset()
@@ -117,7 +118,7 @@ class _Reader:
             # Only the extracted field of the tuple is used.
             value, used = field, _variables_of(field)
         touched = self.touch(used)
-        if isinstance(value, Call) and getattr(value.op, "name", "") == _ALLOCATION:
+        if op_name(value) == _ALLOCATION:
             return self.allocation(variable, value, in_branch)
         if not self.call_site(variable, value):
             self.note_alias(variable, value, touched)
@@ -205,10 +206,10 @@ class _Reader:
                 self.give_away(touched)
                 return
             source = value.args[0]
-            if getattr(value.op, "name", "") == "relax.memory.ensure_zero_offset":
+            if op_name(value) == "relax.memory.ensure_zero_offset":
                 # This operator copies a tensor that does not begin at the start of its memory.
                 self.give_away(touched)
-            if getattr(value.op, "name", "") == "relax.memory.view" and len(value.args) > 3:
+            if op_name(value) == "relax.memory.view" and len(value.args) > 3:
                 source = value if _has_offset(value) else source
         if isinstance(value, relax.Function):
             self.give_away(touched)
@@ -287,7 +288,7 @@ def call_of_operator(value: relax.Expr) -> tuple[str, list[relax.Expr]] | None:
         return None
     if isinstance(value.op, GlobalVar):
         return str(value.op.name_hint), value.args[:]
-    if getattr(value.op, "name", "") == "relax.vm.call_tir_dyn":
+    if op_name(value) == "relax.vm.call_tir_dyn":
         callee, passed = value.args
         if isinstance(callee, GlobalVar) and isinstance(passed, relax.Tuple):
             tensors = [field for field in passed.fields if not isinstance(field, relax.ShapeExpr)]

@@ -9,6 +9,7 @@ from usmp.analysis.memory.access import Access
 from usmp.analysis.memory.facts import module_facts
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 
 _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 
@@ -36,7 +37,7 @@ def check_written(mod: IRModule, main: relax.Function) -> None:
     facts = module_facts(mod)
     checked = set()
     for call in nodes_of(main.body, Call):
-        operator = getattr(call.op, "name", "")
+        operator = op_name(call)
         if operator not in _CALLS:
             continue
         name = str(call.args[0].name_hint)

@@ -6,10 +6,10 @@ from collections.abc import Set
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-import tvm
 from tvm import tirx
 
-from usmp.aot.main_calls import MainCalls, elements
+from usmp.analysis.memory.buffer_size import size_bytes
+from usmp.aot.main_calls import MainCalls
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class LiveBytes:
             for buffer in call.arguments:
                 mentions.setdefault(calls.root(buffer)[0], set()).add(position)
         static = {b for b in mentions.keys() & counted if isinstance(b.shape[0], tirx.IntImm)}
-        sizes = {buffer: _size_bytes(buffer) for buffer in static}
+        sizes = {buffer: size_bytes(buffer) for buffer in static}
         live = LiveBytes(sizes, kept, throughout, {}, [0] * (len(calls.calls) + 1))
         for buffer, positions in mentions.items():
             live.mentions[buffer] = frozenset(positions)
@@ -78,7 +78,3 @@ class LiveBytes:
             last = len(self.changes) - 2 if always or buffer in self.kept else max(positions)
             self.changes[first] += times * self.sizes[buffer]
             self.changes[last + 1] -= times * self.sizes[buffer]
-
-
-def _size_bytes(buffer: tirx.Buffer) -> int:
-    return elements(buffer) * int(tvm.DataType(str(buffer.dtype)).itemsize)

@@ -44,6 +44,7 @@ from usmp.support.errors import UnsupportedModelError
 from usmp.support.unique_names import UniqueNames
 from usmp.tir.model_operator import joined_span
 from usmp.tir.nodes import nodes_of, sequence
+from usmp.tir.op_names import op_name
 from usmp.tir.size_expressions import Extent
 from usmp.tir.spans import Absorbed, AnySpan, with_span
 
@@ -150,7 +151,7 @@ class MainBuilder:
         if not isinstance(expr, Call):
             self.passed_on.add(var, None, read)
             return self.value_of(expr)
-        operator = getattr(expr.op, "name", None) or getattr(expr.op, "name_hint", str(expr.op))
+        operator = op_name(expr) or getattr(expr.op, "name_hint", str(expr.op))
         if operator == "relax.reshape":
             # A reshape has no code, so its span goes to readers of the result.
             self.passed_on.add(var, expr.span, read)

@@ -13,6 +13,7 @@ from tvm import tirx
 from tvm.ir import Call, GlobalVar, PointerType, PrimType, Var
 
 from usmp.support.unique_names import UniqueNames
+from usmp.tir.dtypes import item_bytes
 from usmp.tir.global_symbol import with_new_symbol
 from usmp.tir.model_operator import joined_span
 from usmp.tir.nodes import nodes_of
@@ -224,7 +225,7 @@ class MainCalls:
             index = tirx.Var("i", "int32")
             store = tirx.BufferStore(destination, source[index], [index])
             loop = tirx.For(index, 0, elements, tirx.ForKind.SERIAL, store)
-            size_bytes = elements * tvm.DataType(dtype).itemsize
+            size_bytes = elements * item_bytes(dtype)
             arguments = [destination[0], source[0], size_bytes]
             is_empty = isinstance(elements, tirx.IntImm) and int(elements) == 0
             body = loop if is_empty else tensor_intrin("tvmgen_copy", arguments, loop)

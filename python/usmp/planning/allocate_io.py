@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tvm
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule
@@ -12,6 +11,7 @@ from usmp.objects.annotations import INPUT_TENSOR_ATTR, LIVE_THROUGHOUT_ATTR, OU
 from usmp.objects.attributes import INPUT_TENSORS_ATTR, MAIN_FUNCTION_NAME, OUTPUT_TENSORS_ATTR
 from usmp.objects.streamed_io import streamed_parameters
 from usmp.objects.tensor_info import place_names
+from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import sequence
 
 
@@ -67,7 +67,7 @@ def _allocate(main: tirx.PrimFunc, io: list[IOParameter]) -> tirx.PrimFunc:
         param, tensor = main.params[parameter.index], parameter.tensor
         buffer = param
         if not tirx.is_buffer_var(param):
-            size = tensor.size_bytes // tvm.DataType(tensor.dtype).itemsize
+            size = tensor.size_bytes // item_bytes(tensor.dtype)
             buffer = tirx.decl_buffer((size,), tensor.dtype, name)
             addresses[param] = buffer.data
         role = INPUT_TENSOR_ATTR if parameter.is_input else OUTPUT_TENSOR_ATTR

@@ -9,7 +9,6 @@ import numpy as np
 from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, GlobalVar, IRModule, Var
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.objects.operator_attributes import SHARED_CODE_ATTR
 from usmp.ops.emit import add_prim_func, constant, shape_of, without_record
 from usmp.ops.form import AxisAccess, Interval, along, form_of, part_of
@@ -18,7 +17,7 @@ from usmp.ops.records import QuantizedOp, operator_of
 from usmp.ops.records.windowed import WindowedOp
 from usmp.ops.views import RESHAPES, AxisRange, ViewKind, names_of, parts_of, whole_or_slice
 from usmp.relax.static_shapes import has_static_shape
-from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import calls_outside, op_name
 
 _SLICES = names_of(ViewKind.SLICE)
 _SAME_ATTRIBUTES = (
@@ -28,7 +27,6 @@ _SAME_ATTRIBUTES = (
     *("relax.subtract", "relax.tanh"),
 )
 """Operators of Relax whose attributes hold for any part of an axis."""
-_EXTERNAL = ("tirx.call_extern", "tirx.call_pure_extern", "tirx.call_packed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +144,7 @@ def axis_operator(
         return None
     if not has_static_shape(value.ty):
         return None
-    if getattr(value.op, "name", None) == "relax.call_tir":
+    if op_name(value) == "relax.call_tir":
         return _of_prim_func(mod, value, axes, is_constant, slices_constants)
     return _of_relax(value, axes, is_constant)
 
@@ -162,7 +160,7 @@ def _of_prim_func(
     if not isinstance(func, tirx.PrimFunc) or len(call.args) != 2:
         return None
     record = operator_of(func)
-    if record is None and _calls_c(func):
+    if record is None and calls_outside(func):
         return None  # External functions hide what they access.
     accessed = _accessed(func, arguments, axes, is_constant, slices_constants)
     if accessed is None:
@@ -171,11 +169,6 @@ def _of_prim_func(
     if record is not None and not _describes_parts(record, access):
         return None
     return AxisOperator(call, access, operands, arguments, call.args[0])
-
-
-def _calls_c(func: tirx.PrimFunc) -> bool:
-    calls = nodes_of(func.body, Call)
-    return any(is_op(call, name) for call in calls for name in _EXTERNAL)
 
 
 def _describes_parts(record: QuantizedOp, access: AxisAccess) -> bool:
@@ -210,7 +203,7 @@ def _accessed(
 def _of_relax(
     call: Call, axes: Mapping[Var, int], is_constant: Callable[[relax.Expr], bool]
 ) -> AxisOperator | None:
-    if getattr(call.op, "name", None) not in (*_SLICES, *RESHAPES, *_SAME_ATTRIBUTES):
+    if op_name(call) not in (*_SLICES, *RESHAPES, *_SAME_ATTRIBUTES):
         return None
     legalized = _legalized(call)
     if legalized is None:
@@ -237,7 +230,7 @@ def _legalized(call: Call) -> tuple[tirx.PrimFunc, list[relax.Expr]] | None:
         builder.emit_func_output(builder.emit(_with_operands(call, inner)))
     mod = relax.transform.LegalizeOps(dict(GATHER_OPERATORS))(builder.get())
     values = [b.value for block in mod["main"].body.blocks for b in block.bindings]
-    if len(values) != 1 or getattr(values[0].op, "name", None) != "relax.call_tir":
+    if len(values) != 1 or op_name(values[0]) != "relax.call_tir":
         return None
     outer = dict(zip(params, variables, strict=True))
     named = {str(param.name): var for param, var in outer.items()}

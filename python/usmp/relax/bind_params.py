@@ -13,6 +13,7 @@ from usmp.objects.attributes import STATES_ATTR
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.relax.entries import join_functions, relax_entries, split_entries
 from usmp.relax.static_shapes import has_static_shape, main_function
+from usmp.relax.symbolic_sizes import shown_type
 
 
 def bind_params(mod: IRModule, params: Mapping[str, np.ndarray | tvm.runtime.Tensor]) -> IRModule:
@@ -46,7 +47,7 @@ def _bind(mod: IRModule, params: Mapping[str, np.ndarray | tvm.runtime.Tensor]) 
     states = {str(state.name): state for state in STATES_ATTR.of(main) or ()}
     for name, value in params.items():
         if name not in by_name:
-            listed = ", ".join(f"{n}: {_described(p.ty)}" for n, p in by_name.items())
+            listed = ", ".join(f"{n}: {shown_type(p.ty)}" for n, p in by_name.items())
             raise ValueError(f'main has no parameter "{name}"; its parameters: {listed or "none"}')
         if name in states and states[name].is_input:
             raise ValueError(
@@ -64,14 +65,7 @@ def _bind(mod: IRModule, params: Mapping[str, np.ndarray | tvm.runtime.Tensor]) 
                 "give a numpy array or a tvm.runtime.Tensor"
             )
         actual = f"{value.dtype}{[int(extent) for extent in value.shape]}"
-        expected = _described(by_name[name].ty)
+        expected = shown_type(by_name[name].ty)
         if has_static_shape(by_name[name].ty) and actual != expected:
             raise ValueError(f'the value of parameter "{name}" is {actual}; main takes {expected}')
     return relax.transform.BindParams("main", dict(params))(mod)
-
-
-def _described(ty: tvm.ir.Type) -> str:
-    """Return element type and shape, as in "float32[1, 4]"."""
-    if not isinstance(ty, relax.TensorType) or not has_static_shape(ty):
-        return str(ty)
-    return f"{ty.dtype}{[int(extent) for extent in ty.shape]}"

@@ -8,6 +8,7 @@ from tvm.ir import Call, GlobalVar, Op
 from usmp.support.model_operators import titles
 from usmp.support.plain_text import shown
 from usmp.tir.model_operator import operators_in
+from usmp.tir.op_names import op_name
 
 
 def operator_title(value: relax.Expr) -> str:
@@ -22,7 +23,7 @@ def operator_title(value: relax.Expr) -> str:
         return ""
     if isinstance(value.op, Op) and value.args and isinstance(value.args[0], GlobalVar):
         return str(value.args[0].name_hint)  # The callee of R.call_tir.
-    return str(getattr(value.op, "name", "")).removeprefix("relax.")
+    return op_name(value).removeprefix("relax.")
 
 
 def result_title(binding: relax.VarBinding) -> str:

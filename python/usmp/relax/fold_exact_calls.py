@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tvm import relax, tirx
-from tvm.ir import Call, GenericConst, IRModule, Var
+from tvm.ir import GenericConst, IRModule, Var
 
 from usmp.ops.emit import static_shape
 from usmp.ops.views import RESHAPES
 from usmp.relax.exact_elements import Elements, exact_elements
+from usmp.tir.op_names import op_name
 
 _DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -62,7 +63,7 @@ def _folded_block(block: relax.DataflowBlock, known: _Known, mod: IRModule) -> r
 
 def _result(value: relax.Expr, known: _Known, mod: IRModule) -> Elements | None:
     """Return the result of a call on constants, or None if NumPy cannot compute it exactly."""
-    name = getattr(value.op, "name", None) if isinstance(value, Call) else None
+    name = op_name(value)
     if name in RESHAPES:
         shape, constants = static_shape(value.ty), _elements([value.args[0]], known)
         return None if shape is None or constants is None else constants[0].reshape(shape)

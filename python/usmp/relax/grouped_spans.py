@@ -9,6 +9,7 @@ from tvm.ir import Call, GlobalVar, IRModule, Var
 
 from usmp.relax.static_shapes import main_function
 from usmp.tir.model_operator import joined_span
+from usmp.tir.op_names import op_name
 from usmp.tir.spans import AnySpan, function_with_spans
 
 Number: TypeAlias = "int"
@@ -113,5 +114,5 @@ def _bindings(function: relax.Function) -> list[tuple[Var, relax.Expr]]:
 
 
 def _called(call: Call) -> str:
-    name = getattr(call.op, "name", None)
+    name = op_name(call)
     return str(call.op.name_hint if name is None else name)

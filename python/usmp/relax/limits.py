@@ -19,6 +19,7 @@ from usmp.relax.static_shapes import LARGEST_TENSOR_BYTES, flatten_types, has_st
 from usmp.relax.symbolic_sizes import LargestSizes
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import shown
+from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import nodes_of
 from usmp.tir.spans import AnySpan, joined_or, with_span
 
@@ -217,7 +218,7 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
     def _checked(self, expr: Any) -> Any:
         self._last = expr
         for shape, dtype in _tensors(expr):
-            self.limits.check_tensor("a tensor", shape, tvm.DataType(dtype).itemsize)
+            self.limits.check_tensor("a tensor", shape, item_bytes(dtype))
         return expr
 
 
@@ -238,7 +239,7 @@ def check_main(main: relax.Function, limits: Limits) -> None:
             limits.check_tensor(
                 f'input "{shown(param.name)}", with the largest sizes',
                 largest,
-                tvm.DataType(dtype).itemsize,
+                item_bytes(dtype),
             )
     constants: set[tvm.ir.Expr] = set()
     held_bytes: list[tuple[int, str]] = []
@@ -247,10 +248,10 @@ def check_main(main: relax.Function, limits: Limits) -> None:
     for binding in bindings:
         value, where = binding.value, _described(binding)
         for shape, dtype in _tensors(binding.var):
-            limits.check_tensor(f"{where}: a result", shape, tvm.DataType(dtype).itemsize)
+            limits.check_tensor(f"{where}: a result", shape, item_bytes(dtype))
         for largest, dtype in sizes.tensors(binding.var):
             limits.check_tensor(
-                f"{where}: with the largest sizes, a result", largest, tvm.DataType(dtype).itemsize
+                f"{where}: with the largest sizes, a result", largest, item_bytes(dtype)
             )
         held = [const for const in nodes_of(value, GenericConst) if const not in constants]
         read = [var for var in nodes_of(value, tvm.ir.Var) if not isinstance(var, tvm.ir.GlobalVar)]
@@ -259,7 +260,7 @@ def check_main(main: relax.Function, limits: Limits) -> None:
             held.append(binding.var)
         constants.update(held)
         held_bytes += [
-            (prod(shape) * tvm.DataType(dtype).itemsize, f"at {where}")
+            (prod(shape) * item_bytes(dtype), f"at {where}")
             for new in held
             for shape, dtype in _tensors(new)
         ]

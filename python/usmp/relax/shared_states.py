@@ -14,6 +14,7 @@ from usmp.objects.state_info import STATES_FLAG_NAME, StateInfo
 from usmp.relax.limits import Limits
 from usmp.relax.states import initial_array, states_of
 from usmp.relax.static_shapes import main_function
+from usmp.relax.symbolic_sizes import shown_type
 from usmp.support.unique_names import UniqueNames
 
 
@@ -103,7 +104,7 @@ def _check_same(
     first_type: relax.TensorType,
 ) -> None:
     title = f'state "{state.name}"'
-    described, before = _described(ty), _described(first_type)
+    described, before = shown_type(ty), shown_type(first_type)
     if described != before:
         raise ValueError(
             f'{title} is {before} in entry "{first_entry}", but {described} in entry "{entry}"; '
@@ -120,10 +121,6 @@ def _check_same(
             f'{title} has one initial value in entry "{first_entry}", and another in entry '
             f'"{entry}"; it can have one'
         )
-
-
-def _described(ty: relax.TensorType) -> str:
-    return f"{ty.dtype}{[int(extent) for extent in ty.shape]}"
 
 
 def _is_kept(main: relax.Function, state: StateInfo) -> bool:

@@ -13,7 +13,7 @@ from usmp.objects.attributes import STATES_ATTR
 from usmp.objects.state_info import StateInfo
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.relax.static_shapes import flatten_types, has_static_shape
-from usmp.relax.symbolic_sizes import shown_shape
+from usmp.relax.symbolic_sizes import shown_type
 from usmp.support.alignment import is_alignment
 
 
@@ -60,7 +60,7 @@ def states_of(main: relax.Function, entry: str = ONLY_ENTRY) -> list[StateInfo]:
         after = results[state.output]
         if not _is_of_type(after, before):
             raise ValueError(
-                f'state "{state.name}" is {_described(before)} before a run, but result '
+                f'state "{state.name}" is {shown_type(before)} before a run, but result '
                 f"{state.output} of {entry} is {after}"
             )
     return list(states)
@@ -103,10 +103,6 @@ def _is_of_type(after: tvm.ir.Type, before: relax.TensorType) -> bool:
     if not isinstance(after, relax.TensorType) or str(after.dtype) != str(before.dtype):
         return False
     return after.shape is not None and tvm_ffi.structural_equal(after.shape, before.shape)
-
-
-def _described(ty: relax.TensorType) -> str:
-    return f"{ty.dtype}{shown_shape(list(ty.shape))}"
 
 
 def _shape_and_dtype(ty: relax.TensorType) -> tuple[list[int], str]:

@@ -10,6 +10,7 @@ from tvm.ir import IRModule
 
 from usmp.ops.emit import static_shape
 from usmp.support.errors import UnsupportedModelError
+from usmp.tir.dtypes import item_bytes
 
 LARGEST_TENSOR_BYTES = 2**31 - 1
 
@@ -43,6 +44,4 @@ def flatten_types(ty: tvm.ir.Type) -> list[tvm.ir.Type]:
 def size_bytes(ty: tvm.ir.Type) -> int:
     """Return the bytes of all tensors in a type, whose shapes are static; 0 if there are none."""
     leaves = [leaf for leaf in flatten_types(ty) if isinstance(leaf, relax.TensorType)]
-    return sum(
-        prod(map(int, leaf.shape)) * int(tvm.DataType(str(leaf.dtype)).itemsize) for leaf in leaves
-    )
+    return sum(prod(map(int, leaf.shape)) * item_bytes(str(leaf.dtype)) for leaf in leaves)

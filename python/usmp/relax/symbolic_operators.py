@@ -30,6 +30,7 @@ from usmp.relax.symbolic_sizes import (
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import shown
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 
 
 class _Refused(Exception):
@@ -133,7 +134,7 @@ def check_symbolic_operators(main: relax.Function) -> None:
             if isinstance(value, Call):
                 _check_call(_Operator(value, analyzer))
         except _Refused as refusal:
-            name = getattr(getattr(value, "op", None), "name", "") or type(value).__name__
+            name = op_name(value) or type(value).__name__
             shapes = " and ".join(
                 shown_shape(_extents(ty)) for argument in read for ty in _tensors(argument.ty)
             )

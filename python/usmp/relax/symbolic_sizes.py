@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from math import prod
 
-import tvm
 import tvm_ffi
 from tvm import relax
 from tvm.ir import Expr, IRModule, Range, Type, Var
@@ -25,6 +24,7 @@ from usmp.relax.entries import relax_entries
 from usmp.relax.static_shapes import LARGEST_TENSOR_BYTES, flatten_types
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import shown
+from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import nodes_of
 
 
@@ -239,7 +239,7 @@ def check_largest_tensors(main: relax.Function) -> None:
 
     def check(var: Var, title: str) -> None:
         for shape, dtype in sizes.tensors(var):
-            needed = prod(shape) * tvm.DataType(dtype).itemsize
+            needed = prod(shape) * item_bytes(dtype)
             if needed > LARGEST_TENSOR_BYTES:
                 listed = ", ".join(f"{shown(s.name)}={s.upper_bound}" for s in bounded)
                 raise UnsupportedModelError(
@@ -267,6 +267,13 @@ def symbolic_shape(ty: Type) -> list[Expr] | None:
 def shown_shape(shape: Sequence[object]) -> str:
     """Return a shape for messages, as "[1, seq, 32]"."""
     return f"[{', '.join(map(shown_extent, shape))}]"
+
+
+def shown_type(ty: Type) -> str:
+    """Return a type for messages; that of a tensor as "float32[1, seq, 32]"."""
+    if not isinstance(ty, relax.TensorType) or ty.shape is None:
+        return str(ty)
+    return f"{ty.dtype}{shown_shape(list(ty.shape))}"
 
 
 def shown_extent(extent: object) -> str:

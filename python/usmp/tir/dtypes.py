@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
+
+import tvm
 
 from usmp.tir.identity import identity
 
@@ -24,6 +27,12 @@ def dtype_of(expr: Any) -> str:
         # Keep the type alive, so that no other object gets its identity.
         known = _NAMES[identity(ty)] = ty, str(ty.dtype)
     return known[1]
+
+
+@cache
+def item_bytes(dtype: str) -> int:
+    """Return the bytes of one value of a type, which may be a vector."""
+    return int(tvm.DataType(dtype).itemsize)
 
 
 def is_float(dtype: str) -> bool:

@@ -9,6 +9,7 @@ from tvm import tirx
 from tvm.ir import Call, PointerType, PrimType
 
 from usmp.names import ARENA
+from usmp.tir.op_names import op_name
 
 ALLOCATE_IN_ARENA = "usmp_arena_allocate"
 """(void* arena, int64 bytes, int32 alignment) -> void*: a block, or NULL if none is left."""
@@ -43,7 +44,7 @@ def is_release(expr: object) -> bool:
 
 
 def _calls(expr: object, symbols: Sequence[str]) -> bool:
-    if not (isinstance(expr, Call) and getattr(expr.op, "name", "") == "tirx.call_extern"):
+    if not isinstance(expr, Call) or op_name(expr) != "tirx.call_extern":
         return False
     return str(getattr(expr.args[0], "value", "")) in symbols
 

@@ -12,6 +12,7 @@ from tvm.ir import Call, Op
 
 from usmp.tir.dtypes import dtype_of
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import EXTERN_CALLS
 from usmp.tir.tensor_intrin import intrinsic_call
 from usmp.tir.unrolled_loops import UNROLL_EXPLICIT
 
@@ -23,9 +24,6 @@ _CONSTANT_RIGHT = (
     *(tirx.LShift, tirx.RShift),
 )
 """Operations whose second operand stays constant."""
-_TAKE_VARIABLES = ("tirx.call_extern", "tirx.call_pure_extern", "tirx.if_then_else")
-"""Operators whose arguments may be variables."""
-
 Values = tuple[int, ...]
 """The values of one constant in each function of a group."""
 
@@ -123,7 +121,7 @@ def _needed(func: tirx.PrimFunc) -> Iterator[Values]:
     for kind in _CONSTANT_RIGHT:
         yield _integers(operation.b for operation in nodes_of(func.body, kind))
     for call in nodes_of(func.body, Call):
-        if isinstance(call.op, Op) and str(call.op.name) not in _TAKE_VARIABLES:
+        if isinstance(call.op, Op) and str(call.op.name) not in EXTERN_CALLS:
             yield _integers(call.args)
 
 

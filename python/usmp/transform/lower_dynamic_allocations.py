@@ -9,7 +9,6 @@ from tvm import tirx
 from tvm.ir import IRModule, PrimType
 
 from usmp.analysis.dynamic_sizes import is_dynamic, size_variables
-from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.call_graph import CallGraph
 from usmp.analysis.memory.facts import ModuleFacts, module_facts
 from usmp.names import ARENA
@@ -31,6 +30,7 @@ from usmp.objects.operator_attributes import EXTERN_KERNELS_ATTR
 from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.passes import ModulePass
 from usmp.planning.options import planning_options
+from usmp.tir.dtypes import item_bytes
 from usmp.tir.dynamic_allocator import (
     ALLOCATOR_FUNCTIONS,
     DynamicAllocator,

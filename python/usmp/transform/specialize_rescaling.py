@@ -28,6 +28,7 @@ from usmp.tir.intrinsics import (
     MULTIPLY_HIGH,
     RESCALE_RECORD,
 )
+from usmp.tir.op_names import op_name
 
 _Ranges: TypeAlias = Callable[[], IntegerRanges]
 
@@ -98,7 +99,7 @@ def _is_normalized(multiplier: tirx.Expr) -> bool:
 def _calls(expr: tirx.Expr, function: str) -> bool:
     return (
         isinstance(expr, Call)
-        and getattr(expr.op, "name", "") == "tirx.call_pure_extern"
+        and op_name(expr) == "tirx.call_pure_extern"
         and isinstance(expr.args[0], StringImm)
         and expr.args[0].value == function
     )

@@ -11,7 +11,6 @@ from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType, TupleType
 from tvm.ir.transform import PassContext
 
-from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.facts import FunctionFacts, module_facts
 from usmp.analysis.memory.main_statements import MainStatements, main_statements
 from usmp.objects.annotations import LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR, STREAMED_TENSOR_ATTR
@@ -42,6 +41,7 @@ from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
 from usmp.support.unique_names import UniqueNames
+from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 

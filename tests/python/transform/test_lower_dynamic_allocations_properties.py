@@ -11,7 +11,7 @@ from tvm.ir import Call, IRModule, Var
 from tvm.tirx import IntImm
 
 from support.levels import number
-from usmp.analysis.memory.access import item_bytes
+from usmp.tir.dtypes import item_bytes
 from usmp.tir.intrinsics import size_function
 from usmp.transform import LowerDynamicAllocations
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import IntFlag
-from functools import cache, reduce
+from functools import reduce
 from operator import or_
 from typing import NamedTuple
 
-import tvm
 from tvm import tirx
 from tvm.ir import Call
 
@@ -100,9 +99,3 @@ def declared_access(call: Call) -> Access | None:
         return None
     mask = call.args[4]
     return _MASKS.get(int(mask), Access.UNKNOWN) if isinstance(mask, tirx.IntImm) else None
-
-
-@cache
-def item_bytes(dtype: str) -> int:
-    """Return the bytes of one value of a type, which may be a vector."""
-    return int(tvm.DataType(dtype).itemsize)

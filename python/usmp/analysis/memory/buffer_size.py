@@ -6,7 +6,7 @@ from math import prod
 
 from tvm import tirx
 
-from usmp.analysis.memory.access import item_bytes
+from usmp.tir.dtypes import item_bytes
 
 
 def has_static_size(buffer: tirx.Buffer) -> bool:

@@ -10,8 +10,8 @@ import tvm
 import tvm_ffi
 from tvm import tirx
 
-from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.memories import Term
+from usmp.tir.dtypes import item_bytes
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import PrimType
 
-from usmp.analysis.memory.access import Access, MemoryUse, Movement, declared_access, item_bytes
+from usmp.analysis.memory.access import Access, MemoryUse, Movement, declared_access
 from usmp.analysis.memory.addresses import address_of, is_constant
 from usmp.analysis.memory.calls import CallResolver
 from usmp.analysis.memory.events import (
@@ -46,6 +46,7 @@ from usmp.analysis.memory.points_to import PointsTo
 from usmp.analysis.memory.stated_kernel import stated_access
 from usmp.analysis.memory.trip_count import UNKNOWN_TRIP_COUNT, trip_count
 from usmp.analysis.memory.walk_state import Loop, MemoryState, Statement
+from usmp.tir.dtypes import item_bytes
 
 
 def fold_liveness(

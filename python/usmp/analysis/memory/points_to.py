@@ -16,11 +16,11 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import PointerType, TensorLoad
 
-from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.addresses import address_of, is_constant, is_op
 from usmp.analysis.memory.element_layout import element_layout
 from usmp.analysis.memory.memories import Address, Memory
 from usmp.support.found import Found
+from usmp.tir.dtypes import item_bytes
 from usmp.tir.dynamic_allocator import is_allocation
 from usmp.tir.identity import identity
 from usmp.tir.nodes import nodes_of

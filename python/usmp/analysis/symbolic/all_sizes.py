@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-import tvm
 from tvm import tirx
 from tvm.ir import IRModule
 
@@ -27,6 +26,7 @@ from usmp.analysis.symbolic.instances import (
 from usmp.objects import BufferInfoAnalysis
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.objects.symbolic_size import SymbolicSize, has_symbolic_sizes, symbolic_sizes
+from usmp.tir.dtypes import item_bytes
 
 MOST_SIZES = 1024
 """Most combinations of sizes for which overlaps are computed."""
@@ -84,7 +84,7 @@ def largest_bytes(instances: Instances, sizes: list[SymbolicSize]) -> dict[tirx.
     most_bytes = {}
     for stmt, extent in instances.extents().items():
         with suppress(ValueError):
-            item = tvm.DataType(str(stmt.buffer.dtype)).itemsize
+            item = item_bytes(str(stmt.buffer.dtype))
             most_bytes[stmt] = max(greatest(extent, sizes), 0) * int(item)
     return most_bytes
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
-import tvm
 
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.calls import prim_funcs
@@ -21,6 +20,7 @@ from usmp.analysis.memory.safe_distance import DEEPEST_CALLS, SafeOverlap
 from usmp.analysis.memory.traced_access import TracedAccess
 from usmp.analysis.symbolic.extents import value_of
 from usmp.analysis.symbolic.instances import Instance, Instances, InstanceStore, all_sizes
+from usmp.tir.dtypes import item_bytes
 
 
 class DistancesOfAllSizes:
@@ -88,7 +88,7 @@ class DistancesOfAllSizes:
         extent = self._extents.get(self._allocations[memory])
         if extent is None:
             return np.full(count, size_bytes(memory))
-        item = int(tvm.DataType(str(memory.dtype)).itemsize)
+        item = item_bytes(str(memory.dtype))
         elements = np.broadcast_to(value_of(extent, self.values), count)
         size: np.ndarray = np.maximum(elements, 0) * item
         return size

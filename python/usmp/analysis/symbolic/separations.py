@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import tvm
 from tvm import tirx
 from tvm.ir import IRModule
 
@@ -15,6 +14,7 @@ from usmp.analysis.symbolic.extents import value_of
 from usmp.analysis.symbolic.instances import Instances, InstanceStore, upper_bounds
 from usmp.objects import BufferInfo
 from usmp.objects.symbolic_size import SymbolicSize
+from usmp.tir.dtypes import item_bytes
 
 Values = np.ndarray
 """A number for each combination of sizes, in the order of `all_sizes`."""
@@ -77,7 +77,7 @@ def bytes_by_size(
     for info, stmt in stmts.items():
         if stmt not in elements:
             raise ValueError(f"the size of buffer {info.name_hint} is no expression of sizes")
-        item = int(tvm.DataType(str(stmt.buffer.dtype)).itemsize)
+        item = item_bytes(str(stmt.buffer.dtype))
         extents[info] = elements[stmt] * item
         if (np.asarray(value_of(extents[info], distances.values)) < 0).any():
             extents[info] = tirx.max(extents[info], tirx.IntImm("int32", 0))

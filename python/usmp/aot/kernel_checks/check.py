@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from tvm import DataType, tirx
+from tvm import tirx
 
 from usmp.aot.kernel_checks.kernel_body import KernelBody, ReplacedOperator
+from usmp.tir.dtypes import item_bytes
 
 CONSTANT, INPUT, OUTPUT = "CONSTANT", "INPUT", "OUTPUT"
 
@@ -63,7 +64,7 @@ def checks_of(bodies: Iterable[KernelBody]) -> list[Check]:
 
 def size_bytes(buffer: tirx.Var) -> int:
     """Return the bytes of a buffer of static shape."""
-    return _elements(buffer.shape) * int(DataType(str(buffer.dtype)).itemsize)
+    return _elements(buffer.shape) * item_bytes(str(buffer.dtype))
 
 
 def _elements(shape: Sequence[tirx.Expr]) -> int:

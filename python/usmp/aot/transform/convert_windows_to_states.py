@@ -39,6 +39,7 @@ from usmp.relax.transform.qdq.io_quantization import io_quantization
 from usmp.relax.windows.keep_windows import kept_tensors, with_kept_windows
 from usmp.relax.windows.slides import Slide, Slides, input_slide, kept_rows, slides_of
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 
 _MOST_STEPS = 1 << 32
 """Most iterations of an operator that runs at compile time: seconds."""
@@ -253,6 +254,6 @@ def _macs(mod: IRModule) -> int:
     called = [
         legalized[call.args[0]]
         for call in nodes_of(main_function(legalized).body, Call)
-        if getattr(call.op, "name", None) in ("relax.call_tir", "relax.call_tir_inplace")
+        if op_name(call) in ("relax.call_tir", "relax.call_tir_inplace")
     ]
     return sum(macs_of(func) or 0 for func in called if isinstance(func, tirx.PrimFunc))

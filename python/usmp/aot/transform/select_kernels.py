@@ -26,6 +26,7 @@ from usmp.support.model_operators import titles
 from usmp.tir.identity import identity
 from usmp.tir.model_operator import operators_in
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.SelectKernels")
@@ -95,7 +96,7 @@ def _calls_of_operators(mod: IRModule) -> list[Call]:
         for func in mod.functions.values()
         if isinstance(func, relax.Function)
         for call in nodes_of(func.body, Call)
-        if getattr(call.op, "name", "").startswith("relax.call_tir")
+        if op_name(call).startswith("relax.call_tir")
     ]
 
 

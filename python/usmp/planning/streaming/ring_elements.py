@@ -10,9 +10,9 @@ from tvm import tirx
 from tvm.ir import TensorLoad
 from tvm.sym import Analyzer
 
-from usmp.analysis.memory.access import item_bytes
 from usmp.planning.streaming.operator_loop import OperatorLoop
 from usmp.planning.streaming.timing import Ring, Timing
+from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import nodes_of
 
 

@@ -11,7 +11,6 @@ from tvm import tirx
 from tvm.ir import Range
 from tvm.sym import Analyzer
 
-from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.memories import Memory
 from usmp.objects.annotations import ALIGNMENT_ATTR
@@ -28,6 +27,7 @@ from usmp.planning.streaming.ring_elements import Elements, Fronts, Kept, NotStr
 from usmp.planning.streaming.segment import MainOperator, Segment, interleaving_instructions
 from usmp.planning.streaming.timing import Ring, Timing
 from usmp.support.unique_names import UniqueNames
+from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 

@@ -8,10 +8,10 @@ from math import prod
 from operator import index
 from typing import TypeAlias
 
-from usmp.analysis.memory.access import item_bytes
 from usmp.objects.extern_kernel import ExternKernel, KernelArgument, SafeDistance
 from usmp.ops.accelerator_function import AcceleratorParameter
 from usmp.relax.accelerators.describe import Partition
+from usmp.tir.dtypes import item_bytes
 
 Tensors: TypeAlias = Mapping[str, AcceleratorParameter]
 """Name in C -> role, shape and type, for each tensor parameter of a function."""

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from tvm import relax
 from tvm.ir import Call
 
-from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.read_function import bindings_of
 from usmp.relax.storage.tensor_bytes import SizeBounds
+from usmp.tir.dtypes import item_bytes
+from usmp.tir.op_names import op_name
 
 _STORAGE = "relax.memory.alloc_storage"
 _TENSOR = "relax.builtin.alloc_tensor"
@@ -46,7 +47,7 @@ def allocations_of(function: relax.Function) -> Allocations:
         value = getattr(binding, "value", None)
         if not isinstance(value, Call):
             continue
-        name = getattr(value.op, "name", "")
+        name = op_name(value)
         if name == _STORAGE:
             allocations.storages[binding.var] = bounds.elements_of(value.args[0])
         elif name == _TENSOR:

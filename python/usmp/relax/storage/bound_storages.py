@@ -7,9 +7,9 @@ after both. The virtual machine crashes if the first branch was not taken.
 from __future__ import annotations
 
 from tvm import relax
-from tvm.ir import Call
 
 from usmp.analysis.read_function import bindings_of
+from usmp.tir.op_names import op_name
 
 _TENSOR = "relax.memory.alloc_tensor"
 
@@ -35,4 +35,4 @@ def _are_bound(body: relax.SeqExpr, before: frozenset[relax.Var]) -> bool:
 
 
 def _is_allocation(value: relax.Expr) -> bool:
-    return isinstance(value, Call) and getattr(value.op, "name", "") == _TENSOR
+    return op_name(value) == _TENSOR

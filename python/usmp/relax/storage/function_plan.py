@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from usmp.analysis.function_memory import CallSite, FunctionMemory, ManagedTensor
-from usmp.analysis.memory.access import item_bytes
 from usmp.relax.storage.operator_memory import OperatorMemory, OperatorOverlap
 from usmp.relax.storage.tensor_bytes import ALIGNMENT, SizeBounds, alignment_of
+from usmp.tir.dtypes import item_bytes
 from usmp_solver import Pool, Problem, Solution
 from usmp_solver.check import check_columns
 from usmp_solver.columns import column

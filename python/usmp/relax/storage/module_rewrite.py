@@ -9,7 +9,6 @@ from tvm import relax, s_tir, tirx
 from tvm.ir import Call, GlobalVar, IRModule, TupleType
 
 from usmp.analysis.function_memory import CallSite, FunctionMemory
-from usmp.analysis.memory.access import item_bytes
 from usmp.relax.storage.check_sizes import size_check
 from usmp.relax.storage.function_plan import FunctionPlan, Memory
 from usmp.relax.storage.operator_variants import (
@@ -18,6 +17,7 @@ from usmp.relax.storage.operator_variants import (
     with_shared_parameters,
 )
 from usmp.relax.storage.tensor_bytes import alignment_of
+from usmp.tir.dtypes import item_bytes
 
 _STORAGE_DTYPE = "uint8"
 

@@ -11,9 +11,9 @@ from tvm.ir import Range
 from tvm.sym import Analyzer, IntervalSet
 
 from usmp.analysis.function_memory import ManagedTensor
-from usmp.analysis.memory.access import item_bytes
 from usmp.objects.attribute import Attribute
 from usmp.objects.attributes import LOWER_BOUNDS_ATTR, UPPER_BOUNDS_ATTR
+from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import nodes_of
 
 ALIGNMENT = 64

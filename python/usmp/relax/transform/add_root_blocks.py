@@ -10,6 +10,7 @@ from tvm.ir import Call, GlobalVar, IRModule
 from usmp.ops.emit import OPAQUE
 from usmp.passes import ModulePass
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.AddRootBlocks")
@@ -27,7 +28,7 @@ class AddRootBlocks(ModulePass):
             for func in mod.functions.values()
             if isinstance(func, relax.Function)
             for call in nodes_of(func.body, Call)
-            if getattr(call.op, "name", None) == "relax.call_tir"
+            if op_name(call) == "relax.call_tir"
         }
         changed = {}
         for variable, func in mod.functions.items():

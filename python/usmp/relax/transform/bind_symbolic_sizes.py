@@ -15,6 +15,7 @@ from usmp.relax.static_shapes import flatten_types, main_function
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.unique_names import UniqueNames
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 from usmp.tir.size_expressions import has_symbolic_shapes
 
 
@@ -51,7 +52,7 @@ class BindSymbolicSizes(ModulePass):
         variants: dict[tuple[GlobalVar, str], GlobalVar] = {}
 
         def bind(call: Call) -> Call:
-            if getattr(call.op, "name", "") not in _CALLS or call.args[0] not in symbolic:
+            if op_name(call) not in _CALLS or call.args[0] not in symbolic:
                 return call
             callee = call.args[0]
             func, values = mod[callee], _values(mod[callee], call, str(callee.name_hint))

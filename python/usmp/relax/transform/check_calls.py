@@ -15,6 +15,7 @@ from usmp.relax.static_shapes import flatten_types
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import shown
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import PACKED_CALLS, op_name
 
 _AS_PRIM_FUNC = "write it as a PrimFunc, and call that with R.call_tir"
 _PACKED = {
@@ -37,12 +38,6 @@ _OF_THE_RUNTIME = {
 """Operators that need TVM's runtime -> advice for the user."""
 _OF_SEVERAL_DEVICES = ("relax.ccl.", "relax.dist.")
 """Prefixes of operators that need several devices."""
-_PACKED_IN_TIR = (
-    "tirx.tvm_call_packed",
-    "tirx.tvm_call_cpacked",
-    "tirx.tvm_call_packed_lowered",
-    "tirx.tvm_call_cpacked_lowered",
-)
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.CheckCalls")
@@ -75,7 +70,7 @@ class CheckCalls(ModulePass):
 def _check_call(mod: IRModule, call: Call, result: str) -> None:
     if isinstance(call.op, relax.ExternFunc):
         _refuse_packed(str(call.op.global_symbol), "call_packed", result)
-    operator = getattr(call.op, "name", "")
+    operator = op_name(call)
     if operator in _PACKED:
         callee = call.args[0]
         name = callee.value if isinstance(callee, StringImm) else callee.global_symbol
@@ -135,7 +130,7 @@ def _check_inner_calls(mod: IRModule, caller: GlobalVar) -> None:
 
 def _check_passed(param: Var, argument: tirx.Expr, where: str) -> None:
     """Check that a passed buffer has the element type of the parameter, and as many elements."""
-    if getattr(getattr(argument, "op", None), "name", "") == "tirx.buffer_data":
+    if op_name(argument) == "tirx.buffer_data":
         argument = argument.args[0]
     if not tirx.is_buffer_var(param) or not tirx.is_buffer_var(argument):
         return
@@ -171,7 +166,7 @@ def check_prim_func(func: tirx.PrimFunc, name: str, advice: str) -> None:
         it does; the message names the packed function or the loop.
     """
     for call in nodes_of(func.body, Call):
-        if getattr(call.op, "name", "") in _PACKED_IN_TIR:
+        if op_name(call) in PACKED_CALLS:
             packed = call.args[0]
             packed = packed.value if isinstance(packed, StringImm) else packed
             raise UnsupportedModelError(

@@ -26,6 +26,7 @@ from usmp.relax.symbolic_sizes import (
 )
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import shown
+from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import nodes_of
 
 
@@ -102,7 +103,7 @@ def _check(var: Var, title: str, sizes: Sequence[Var]) -> None:
         extents = [int(extent) for extent in ty.shape]
         if any(extent < 0 for extent in extents):
             raise UnsupportedModelError(f"{title} has the impossible shape {extents}")
-        size_bytes = prod(extents) * tvm.DataType(str(ty.dtype)).itemsize
+        size_bytes = prod(extents) * item_bytes(str(ty.dtype))
         if size_bytes > LARGEST_TENSOR_BYTES:
             raise UnsupportedModelError(
                 f"{title} of shape {extents} takes {size_bytes} bytes; a tensor may take "

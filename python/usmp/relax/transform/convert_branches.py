@@ -16,6 +16,7 @@ from usmp.passes import ModulePass
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.relax.entries import relax_entries
 from usmp.relax.static_shapes import flatten_types, has_static_shape, main_function
+from usmp.relax.symbolic_sizes import shown_type
 from usmp.relax.transform.resolve_match_casts import ResolveMatchCasts
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR
@@ -174,21 +175,15 @@ def _check_results(types: Sequence[tvm.ir.Type], others: Sequence[tvm.ir.Type]) 
     if len(types) == len(others) and all(
         isinstance(ty, relax.TensorType)
         and has_static_shape(ty)
-        and _described(ty) == _described(o)
+        and shown_type(ty) == shown_type(o)
         for ty, o in zip(types, others, strict=True)
     ):
         return
-    one, other = (", ".join(map(_described, group)) or "nothing" for group in (types, others))
+    one, other = (", ".join(map(shown_type, group)) or "nothing" for group in (types, others))
     raise UnsupportedModelError(
         f"the branches of an If give {one} and {other}; which of them runs must be known at "
         "compile time, or both must give tensors of the same static shapes and element types"
     )
-
-
-def _described(ty: tvm.ir.Type) -> str:
-    if isinstance(ty, relax.TensorType) and has_static_shape(ty):
-        return f"{ty.dtype}{[int(extent) for extent in ty.shape]}"
-    return str(ty)
 
 
 def _body(

@@ -6,16 +6,15 @@ from collections.abc import Callable
 
 import tvm
 from tvm import relax, tirx
-from tvm.ir import Call, GlobalVar, IRModule, PointerType
+from tvm.ir import GlobalVar, IRModule, PointerType
 
 from usmp.ops.control_flow import CONTROL_FLOW_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.count_iterations import iterations_of
 from usmp.relax.fold_exact_calls import fold_exact_calls
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import calls_outside, op_name
 from usmp.transform.define_arithmetic import define_arithmetic
-
-_EXTERNAL = ("tirx.call_extern", "tirx.call_pure_extern")
 
 _MOST_ITERATIONS = 1 << 31
 """Most iterations at compile time, about ten seconds. Operators beyond it run with the model."""
@@ -46,7 +45,7 @@ def _fold_constants(mod: IRModule) -> IRModule:
         if isinstance(func, tirx.PrimFunc)
         and (
             variable in apart
-            or _calls_c(func)
+            or calls_outside(func)
             or _takes_addresses(func)
             or CONTROL_FLOW_ATTR.of(func)
         )
@@ -58,11 +57,6 @@ def _fold_constants(mod: IRModule) -> IRModule:
     for variable, func in hidden.items():
         folded.update_func(variable, func)
     return folded
-
-
-def _calls_c(func: tirx.PrimFunc) -> bool:
-    """Return whether the function calls an external C function."""
-    return any(getattr(call.op, "name", None) in _EXTERNAL for call in nodes_of(func.body, Call))
 
 
 def _takes_addresses(func: tirx.PrimFunc) -> bool:
@@ -77,7 +71,7 @@ def _undefined(mod: IRModule) -> set[GlobalVar]:
     called = {v: mod[v] for v in _called_on_constants(mod) if isinstance(mod[v], tirx.PrimFunc)}
     mains = {v: f for v, f in mod.functions.items() if isinstance(f, relax.Function)}
     defined = define_arithmetic(IRModule({**mains, **called}))
-    return {variable for variable in called if _calls_c(defined[variable])}
+    return {variable for variable in called if calls_outside(defined[variable])}
 
 
 def _take_long(mod: IRModule) -> set[GlobalVar]:
@@ -114,7 +108,7 @@ def _called_on_constants(
             value = binding.value
             if not constants.issuperset(_read(value)):
                 continue
-            if getattr(getattr(value, "op", None), "name", "") == "relax.call_tir":
+            if op_name(value) == "relax.call_tir":
                 called.add(value.args[0])
                 if not is_folded(value.args[0]):
                     continue

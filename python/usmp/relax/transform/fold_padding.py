@@ -18,6 +18,7 @@ from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.qdq.graph import INTEGER_TYPES, Graph
 from usmp.tir.model_operator import joined_span
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 from usmp.tir.spans import with_span
 
 _CONVOLUTIONS = tuple(f"relax.nn.conv{rank}d" for rank in (1, 2, 3))
@@ -46,7 +47,7 @@ class FoldPadding(ModulePass):
         folded: set[Var] = set()
         # In reverse order, because the input of a pad may be a pad.
         for var, value in reversed(function.values.items()):
-            if _is(value, "relax.nn.pad"):
+            if op_name(value) == "relax.nn.pad":
                 folded |= _fold(function, var, value)
         if not folded:
             return mod
@@ -79,7 +80,7 @@ class _Main:
     def call(self, result: Var | None, *names: str) -> Call | None:
         """Return the call that computes a result, if it is of one of these operators."""
         value = None if result is None else self.calls.get(result, self.values.get(result))
-        return value if _is(value, *names) else None
+        return value if op_name(value) in names else None
 
 
 def _read(main: relax.Function) -> _Main:
@@ -97,10 +98,6 @@ def _read(main: relax.Function) -> _Main:
     for var in set(nodes_of(main.body.body, Var)):
         function.readers[var].append(None)
     return function
-
-
-def _is(value: object, *names: str) -> bool:
-    return isinstance(value, Call) and getattr(value.op, "name", None) in names
 
 
 def _fold(main: _Main, padded: Var, pad: Call) -> set[Var]:

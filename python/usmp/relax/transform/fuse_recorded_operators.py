@@ -21,6 +21,7 @@ from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.grouped_spans import with_grouped_spans
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 from usmp.tir.spans import functions_with_spans
 
 
@@ -83,7 +84,7 @@ def _called(mod: IRModule, function: relax.Function) -> list[str]:
         for block in function.body.blocks
         for binding in block.bindings
         for call in nodes_of(binding.value, Call)
-        if getattr(call.op, "name", None) == "relax.call_tir"
+        if op_name(call) == "relax.call_tir"
     ]
 
 

@@ -11,6 +11,7 @@ from tvm.ir import Call, IRModule
 
 from usmp.passes import ModulePass
 from usmp.relax.static_shapes import main_function
+from usmp.tir.op_names import op_name
 
 _INJECTIVE = 2
 """TVM's OpPatternKind `kInjective`; smaller kinds are simpler."""
@@ -44,7 +45,7 @@ def _fuse_slices(mod: IRModule) -> IRModule:
     legalized: dict[Call, relax.Expr] = {}
     computed = {var for var, value in values.items() if _is_injective(mod, value)}
     for var, value in values.items():
-        if isinstance(value, Call) and getattr(value.op, "name", None) == "relax.strided_slice":
+        if op_name(value) == "relax.strided_slice":
             source = value.args[0]
             if source in computed and uses[source] == 1:
                 legalized[value] = value.op.get_attr("FLegalize")(builder, value)
@@ -70,7 +71,7 @@ def _uses(exprs: list[relax.Expr]) -> Counter[tvm.ir.Var]:
 
 
 def _is_injective(mod: IRModule, value: relax.Expr) -> bool:
-    if not isinstance(value, Call) or getattr(value.op, "name", None) != "relax.call_tir":
+    if op_name(value) != "relax.call_tir":
         return False
     pattern = mod[value.args[0]].attrs.get("op_pattern")
     return pattern is not None and int(pattern) <= _INJECTIVE

@@ -22,6 +22,7 @@ from usmp.relax.states import states_of
 from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.fuse_recorded_operators import fuse_grouped_operators
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 
 _OPAQUE = 8
 """TVM's OpPatternKind `kOpaque`, which is never fused."""
@@ -82,7 +83,7 @@ def _grouped(mod: IRModule, main: relax.Function, names: set[str]) -> IRModule |
     fused: dict[Var, Call] = {}
     builder = relax.BlockBuilder(mod)
     for var, value in values.items():
-        if _is_call(value, "relax.call_tir") and var not in copies and _may_fuse(mod, value):
+        if op_name(value) == "relax.call_tir" and var not in copies and _may_fuse(mod, value):
             read = [argument for argument in value.args[1].fields if argument in copies]
             if read:
                 fused[var] = _call_of_group(builder, value, {arg: copies[arg] for arg in read})
@@ -104,19 +105,15 @@ def _grouped(mod: IRModule, main: relax.Function, names: set[str]) -> IRModule |
     return with_main_body(builder.get(), relax.SeqExpr(blocks, main.body.body))
 
 
-def _is_call(value: object, name: str) -> bool:
-    return isinstance(value, Call) and getattr(value.op, "name", None) == name
-
-
 def _is_window(value: relax.Expr, states: set[Var]) -> bool:
-    if not _is_call(value, "relax.concat") or not isinstance(value.args[0], relax.Tuple):
+    if op_name(value) != "relax.concat" or not isinstance(value.args[0], relax.Tuple):
         return False
     return value.args[0].fields[0] in states
 
 
 def _copies_part_of(mod: IRModule, value: relax.Expr, windows: set[Var]) -> bool:
     """Return whether the value only copies elements of a window."""
-    if not _is_call(value, "relax.call_tir") or len(value.args) != 2:
+    if op_name(value) != "relax.call_tir" or len(value.args) != 2:
         return False
     arguments = value.args[1].fields
     if len(arguments) != 1 or arguments[0] not in windows:

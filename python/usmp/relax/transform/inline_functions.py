@@ -14,6 +14,7 @@ from usmp.passes import ModulePass
 from usmp.relax.entries import is_part, relax_entries
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 
 _INVOCATIONS = ("relax.invoke_closure", "relax.invoke_pure_closure")
 
@@ -150,13 +151,13 @@ def _without_closures(func: relax.Function) -> relax.Function:
 
     def on_binding(binding: relax.VarBinding) -> None:
         value = binding.value
-        if isinstance(value, Call) and getattr(value.op, "name", "") == "relax.make_closure":
+        if op_name(value) == "relax.make_closure":
             closures[binding.var] = value
         elif value in closures:
             closures[binding.var] = closures[value]
 
     def direct(call: Call) -> Call:
-        if getattr(call.op, "name", "") not in _INVOCATIONS or call.args[0] not in closures:
+        if op_name(call) not in _INVOCATIONS or call.args[0] not in closures:
             return call
         function, captured = closures[call.args[0]].args
         return Call(function, [*call.args[1].fields, *captured.fields], span=call.span)

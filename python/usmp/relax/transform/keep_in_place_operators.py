@@ -9,6 +9,7 @@ from tvm.ir import Call, IRModule
 from usmp.ops.emit import OPAQUE
 from usmp.passes import ModulePass
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 
 
 def in_place_operators(mod: IRModule) -> set[str]:
@@ -18,7 +19,7 @@ def in_place_operators(mod: IRModule) -> set[str]:
         for func in mod.functions.values()
         if isinstance(func, relax.Function)
         for call in nodes_of(func.body, Call)
-        if getattr(call.op, "name", None) == "relax.call_tir_inplace"
+        if op_name(call) == "relax.call_tir_inplace"
     }
 
 

@@ -13,6 +13,7 @@ from usmp.ops.real.scatter import SCATTER_OPERATORS
 from usmp.ops.real.zeros import LEGALIZE_ZEROS
 from usmp.ops.views import PARTS, RESHAPES, ViewKind, names_of, part_offsets
 from usmp.passes import ModulePass
+from usmp.tir.op_names import op_name
 
 _PLACES = names_of(ViewKind.RESHAPE, ViewKind.SLICE, ViewKind.SPLIT)
 """Operators whose results are views of a contiguous argument."""
@@ -40,7 +41,7 @@ def _is_computed(builder: relax.BlockBuilder, expr: relax.Expr) -> bool:
     bound = builder.lookup_binding(expr)
     if isinstance(bound, relax.TupleGetItem):
         return _is_computed(builder, bound.tuple_value)
-    if getattr(getattr(bound, "op", None), "name", None) in _PLACES:
+    if op_name(bound) in _PLACES:
         return _is_computed(builder, bound.args[0])
     return bound is not None
 

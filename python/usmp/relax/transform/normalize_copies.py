@@ -6,13 +6,14 @@ import numpy as np
 import tvm
 import tvm_ffi
 from tvm import relax
-from tvm.ir import Call, GenericConst, IRModule, Op
+from tvm.ir import Call, GenericConst, IRModule
 
 from usmp.ops.emit import extents_of
 from usmp.ops.views import AxisRange, axis_of, parts_of, sliced
 from usmp.passes import ModulePass
 from usmp.relax.replace_main import with_main_body
 from usmp.relax.static_shapes import main_function
+from usmp.tir.op_names import op_name
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.NormalizeCopies")
@@ -44,10 +45,10 @@ def _normalize_copies(mod: IRModule) -> IRModule:
 
     def item_of(item: relax.TupleGetItem) -> relax.Expr:
         value = values.get(item.tuple_value)
-        if value is not None and _is(value, "relax.split"):
+        if value is not None and op_name(value) == "relax.split":
             parts = parts_of(value)
             return item if parts is None else sliced(value.args[0], parts[item.index])
-        if value is not None and _is(value, "relax.nn.dropout") and item.index == 0:
+        if value is not None and op_name(value) == "relax.nn.dropout" and item.index == 0:
             return value.args[0]
         return item
 
@@ -59,15 +60,11 @@ def _normalize_copies(mod: IRModule) -> IRModule:
 
 
 def _normalized(call: Call) -> relax.Expr:
-    if _is(call, "relax.take"):
+    if op_name(call) == "relax.take":
         return _slice_of(call)
-    if _is(call, "relax.stack") and isinstance(call.args[0], relax.Tuple):
+    if op_name(call) == "relax.stack" and isinstance(call.args[0], relax.Tuple):
         return _join_of(call)
     return call
-
-
-def _is(value: object, name: str) -> bool:
-    return isinstance(value, Call) and value.op.same_as(Op.get(name))
 
 
 def _slice_of(take: Call) -> relax.Expr:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import tvm
 import tvm_ffi
 from tvm import relax
-from tvm.ir import Call, IRModule, Op, Var
+from tvm.ir import Call, IRModule, Var
 
 from usmp.ops.views import AxisRange, axis_of, part_offsets, parts_of, whole_or_slice
 from usmp.passes import ModulePass
 from usmp.relax.replace_main import with_main_body
 from usmp.relax.static_shapes import main_function
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.PushSliceThroughConcat")
@@ -40,7 +41,7 @@ def _joins_cut(mod: IRModule) -> IRModule | None:
     input of a removed concat may be a concat that can be removed next."""
     main = main_function(mod)
     values = {b.var: b.value for block in main.body.blocks for b in block.bindings}
-    joins = {v: c for v, c in values.items() if _is(c, "relax.concat")}
+    joins = {v: c for v, c in values.items() if op_name(c) == "relax.concat"}
     cuts: dict[Call, relax.Expr] = {}
     for joined, readers in _readers(joins, [*values.values(), main.body.body]).items():
         cuts |= _cuts(joined, joins[joined], readers)
@@ -73,14 +74,10 @@ def _cuts(joined: Var, concat: Call, readers: list[relax.Expr]) -> dict[Call, re
     }
 
 
-def _is(value: object, name: str) -> bool:
-    return isinstance(value, Call) and value.op.same_as(Op.get(name))
-
-
 def _pieces(reader: relax.Expr, joined: Var, concat: Call) -> list[relax.Expr]:
     """Return the slices of inputs that make up a slice of the concat, or [] for any other
     reader."""
-    if not _is(reader, "relax.strided_slice") or not reader.args[0].same_as(joined):
+    if op_name(reader) != "relax.strided_slice" or not reader.args[0].same_as(joined):
         return []
     cuts, joined_parts = parts_of(reader), parts_of(concat)
     if cuts is None or joined_parts is None or not isinstance(concat.args[0], relax.Tuple):

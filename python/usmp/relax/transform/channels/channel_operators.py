@@ -23,6 +23,7 @@ from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.movement import MOVEMENTS
 from usmp.relax.transform.channels.weighted import weighted
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 
 
 @dataclass
@@ -73,7 +74,7 @@ def channel_operators_of(
 
 def _channel_operator(mod: IRModule, known: Known, value: relax.Expr) -> ChannelOperator | None:
     """Return an operator with its channel relations, or None if they are not known."""
-    name = getattr(getattr(value, "op", None), "name", None)
+    name = op_name(value)
     if not isinstance(value, Call) or not is_static(value) or not is_integer(value):
         return None
     if name in MOVEMENTS:

@@ -12,6 +12,7 @@ from usmp.ops.records import operator_of
 from usmp.ops.records.products import Conv2d, DepthwiseConv2d, FullyConnected
 from usmp.relax.static_shapes import main_function
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def weight_costs(mod: IRModule) -> WeightCosts:
     """Return the costs of the Relax `main`."""
     channels = weight_bytes = macs = 0
     for call in nodes_of(main_function(mod).body, Call):
-        if getattr(call.op, "name", None) != "relax.call_tir":
+        if op_name(call) != "relax.call_tir":
             continue
         record = operator_of(mod[call.args[0]])
         if not isinstance(record, Conv2d | DepthwiseConv2d | FullyConnected):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tvm import relax
-from tvm.ir import Call, IRModule, Var
+from tvm.ir import IRModule, Var
 
 from usmp.ops.views import ViewKind, names_of
 from usmp.planning.operator_order.graph import GraphCall, GraphTensor, OperatorGraph, TensorUse
@@ -15,6 +15,7 @@ from usmp.planning.options import PlanningOptions
 from usmp.relax.states import states_of
 from usmp.relax.static_shapes import main_function, size_bytes
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 
 _MOST_STEPS = 20_000
 """Steps of the search for an order: some tenths of a second."""
@@ -68,7 +69,7 @@ def _graph(main: relax.Function, options: PlanningOptions) -> OperatorGraph:
         tensors.makers[var] = tensors.made(read)
         if _is_view(value):
             tensors.wholes[var] = read[0]
-        elif _name(value) == "relax.concat":
+        elif op_name(value) == "relax.concat":
             for whole in {tensors.whole(part) for part in read}.difference(main.params):
                 tensors.wholes[whole] = var
         else:
@@ -114,8 +115,4 @@ def _values(main: relax.Function) -> Iterator[tuple[Var, relax.Expr, list[Var]]]
 
 
 def _is_view(value: relax.Expr) -> bool:
-    return isinstance(value, relax.TupleGetItem | Var) or _name(value) in _VIEWS
-
-
-def _name(value: relax.Expr) -> str | None:
-    return getattr(value.op, "name", None) if isinstance(value, Call) else None
+    return isinstance(value, relax.TupleGetItem | Var) or op_name(value) in _VIEWS

@@ -11,6 +11,7 @@ from tvm.ir import Call, IRModule, Var
 
 from usmp.relax.static_shapes import has_static_shape
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 
 _MOST_READ = 2
 """Most large tensors that a merged piece reads: in a chain of sums, the sum so far and one more."""
@@ -88,7 +89,7 @@ def _may_round_otherwise(mod: IRModule, binding: relax.VarBinding) -> bool:
         return True
     body = mod[binding.value.args[0]].body
     products = [*nodes_of(body, tirx.Mul), *nodes_of(body, tirx.Div)]
-    products += [call for call in nodes_of(body, Call) if _name(call) == "tirx.pow"]
+    products += [call for call in nodes_of(body, Call) if op_name(call) == "tirx.pow"]
     return any("float" in str(product.ty.dtype) for product in products)
 
 
@@ -147,16 +148,12 @@ def operands(binding: relax.VarBinding) -> list[Var]:
 def _is_plain(binding: relax.Binding) -> bool:
     """Return whether a binding calls a PrimFunc with one result and static shapes."""
     value = getattr(binding, "value", None)
-    if not isinstance(value, Call) or _name(value) != "relax.call_tir":
+    if not isinstance(value, Call) or op_name(value) != "relax.call_tir":
         return False
     # A third argument holds symbolic sizes.
     return len(value.args) == 2 and all(
         has_static_shape(var.ty) for var in (binding.var, *operands(binding))
     )
-
-
-def _name(call: Call) -> str | None:
-    return getattr(call.op, "name", None)
 
 
 def _elements(var: Var) -> int:

@@ -33,6 +33,7 @@ from usmp.relax.transform.qdq.image_operators import (
 )
 from usmp.relax.transform.qdq.images import to_channels_first
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 from usmp.tir.spans import with_span
 
 
@@ -58,7 +59,7 @@ def put_channels_last(mod: IRModule, *, of_floats: bool = False) -> IRModule:
 def convolves_images(main: relax.Function) -> bool:
     """Return whether there are 1-D or 2-D convolutions."""
     calls = nodes_of(main.body, Call)
-    return any(getattr(call.op, "name", None) in CONVOLUTIONS for call in calls)
+    return any(op_name(call) in CONVOLUTIONS for call in calls)
 
 
 def copies_pay(as_it_is: IRModule, channels_last: IRModule) -> bool:

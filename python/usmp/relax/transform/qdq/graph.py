@@ -12,6 +12,7 @@ from tvm.ir import Call, GenericConst
 
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized import OutputLimits, Quantization, Rounding
+from usmp.tir.op_names import op_name
 
 INTEGER_TYPES = ("int8", "uint8", "int16")
 
@@ -89,7 +90,7 @@ class Graph:
         """Return the call that computes `expr`, if it is of one of these operators
         ("relax.add")."""
         resolved = self.resolve(expr)
-        if isinstance(resolved, Call) and getattr(resolved.op, "name", None) in operators:
+        if op_name(resolved) in operators:
             return resolved
         return None
 

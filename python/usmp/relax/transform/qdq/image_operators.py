@@ -16,6 +16,7 @@ from usmp.ops.views import RESHAPES, axis_of, order_of, parts_of, sliced
 from usmp.relax.convolutions import convolution_like
 from usmp.relax.transform.qdq.functions import COMBINATIONS, is_element_wise
 from usmp.relax.transform.qdq.images import is_same_order, to_channels_first, to_channels_last
+from usmp.tir.op_names import op_name
 
 FORWARD_CONVOLUTIONS = ("relax.nn.conv1d", "relax.nn.conv2d")
 CONVOLUTIONS = (*FORWARD_CONVOLUTIONS, *(f"{name}_transpose" for name in FORWARD_CONVOLUTIONS))
@@ -73,7 +74,7 @@ class Images:
             if not isinstance(value, Call) or not value.args:
                 return False
             argument = value.args[0]
-            if getattr(value.op, "name", None) == "relax.dequantize":
+            if op_name(value) == "relax.dequantize":
                 return not self.is_constant(argument)
         return False
 

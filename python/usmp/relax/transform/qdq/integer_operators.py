@@ -31,6 +31,7 @@ from usmp.relax.transform.qdq.softmax import match_softmax
 from usmp.relax.transform.qdq.tables import match_table
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 from usmp.tir.spans import keeps_span
 
 _MATCHERS: tuple[Matcher, ...] = (
@@ -73,7 +74,7 @@ def use_integer_operators(mod: IRModule) -> IRModule:
 
 def is_quantized(main: relax.Function) -> bool:
     """Return whether a function has R.quantize or R.dequantize."""
-    names = {getattr(call.op, "name", None) for call in nodes_of(main.body, Call)}
+    names = {op_name(call) for call in nodes_of(main.body, Call)}
     return not names.isdisjoint(("relax.quantize", "relax.dequantize"))
 
 
@@ -97,7 +98,7 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
     def visit_call_(self, call: Call) -> relax.Expr:
         """Replace an R.quantize by an integer operator."""
         call = self.visit_expr_post_order(call)
-        name = getattr(call.op, "name", None)
+        name = op_name(call)
         if name in _ARG_EXTREMES:
             return _of_integers(self.graph, call)
         if name != "relax.quantize":

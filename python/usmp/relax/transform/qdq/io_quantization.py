@@ -24,6 +24,7 @@ from usmp.relax.static_shapes import flatten_types
 from usmp.relax.transform.qdq.graph import Graph
 from usmp.support.renamed import warn_renamed
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 
 Parameters = tuple[float, int] | None
 """Scale and zero point of a tensor; None if it is not quantized, or along an axis."""
@@ -141,7 +142,7 @@ def _dequantized(main: relax.Function, graph: Graph) -> dict[str, Parameters]:
     """Return the quantization of each parameter on which all its R.dequantize agree."""
     stated: dict[relax.Var, set[Parameters]] = {param: set() for param in main.params}
     for call in nodes_of(main.body, Call):
-        if getattr(call.op, "name", None) == "relax.dequantize":
+        if op_name(call) == "relax.dequantize":
             source = graph.resolve(call.args[0])
             if source in stated:
                 quantization = graph.quantization(call, str(source.ty.dtype))

@@ -19,6 +19,7 @@ from usmp.ops.quantized import OutputLimits, Quantization
 from usmp.relax.replace_main import rewrite_main
 from usmp.relax.transform.qdq.graph import Output
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 from usmp.tir.spans import keeps_span, with_span
 
 _OFFSET = 128
@@ -110,7 +111,7 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
 
 def _is(value: object, name: str) -> bool:
     """Return whether a value is a call of an operator with a constant zero point."""
-    if not isinstance(value, Call) or getattr(value.op, "name", None) != name:
+    if not isinstance(value, Call) or op_name(value) != name:
         return False
     return isinstance(value.args[2], GenericConst)
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import prod
 
 import tvm
 from tvm import relax
-from tvm.ir import Call, IRModule
+from tvm.ir import IRModule
 
 from usmp.ops.emit import shape_of
 from usmp.ops.form import Interval
 from usmp.ops.views import RESHAPES
 from usmp.planning.options import PlanningOptions
-from usmp.relax.static_shapes import flatten_types, main_function
+from usmp.relax.static_shapes import main_function, size_bytes
 from usmp.relax.transform.strips.strip_operator import (
     COLUMNS,
     StripOperator,
     strip_operator,
 )
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import op_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ def strip_main(mod: IRModule, options: PlanningOptions) -> StripMain:
         value = getattr(binding, "value", binding)
         read = [views.get(var, var) for var in nodes_of(value, tvm.ir.Var)]
         last.update(dict.fromkeys(read, index))
-        if getattr(getattr(value, "op", None), "name", None) in RESHAPES and len(read) == 1:
+        if op_name(value) in RESHAPES and len(read) == 1:
             views[binding.var] = read[0]
             continue
         maker[binding.var], last[binding.var] = index, index
@@ -130,7 +130,7 @@ def strip_main(mod: IRModule, options: PlanningOptions) -> StripMain:
     by_rows = {*(main.params if options.stream_inputs else ())}
     by_rows |= outputs if options.stream_outputs else set()
     tensors = {
-        var: Tensor(_size_bytes(var), maker[var], last[var], var in application) for var in maker
+        var: Tensor(size_bytes(var.ty), maker[var], last[var], var in application) for var in maker
     }
     operators = [
         None if binding.var in views else strip_operator(mod, getattr(binding, "value", None))
@@ -144,17 +144,9 @@ def strip_main(mod: IRModule, options: PlanningOptions) -> StripMain:
 def _name(binding: relax.Binding) -> str:
     """Return the name of the called PrimFunc, or else of the result."""
     value = getattr(binding, "value", None)
-    if isinstance(value, Call) and getattr(value.op, "name", None) == "relax.call_tir":
+    if value is not None and op_name(value) == "relax.call_tir":
         return str(value.args[0].name_hint)
     return str(binding.var.name)
-
-
-def _size_bytes(var: tvm.ir.Var) -> int:
-    """Return the bytes of a tensor, or of all tensors in a tuple."""
-    return sum(
-        prod(int(extent) for extent in ty.shape) * (tvm.DataType(str(ty.dtype)).bits // 8)
-        for ty in flatten_types(var.ty)
-    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from usmp.ops.form import AxisRead, Interval
 from usmp.ops.macs import macs_of
 from usmp.relax.axis_operators import AxisOperator, axis_operator
 from usmp.relax.transform.channels.channel_operator import is_integer, is_static
+from usmp.tir.op_names import op_name
 
 ROWS, COLUMNS = 1, 2
 """Axes of an NHWC image; columns are split."""
@@ -68,7 +69,7 @@ def strip_operator(mod: IRModule, value: relax.Expr) -> StripOperator | None:
 
     It must read and write NHWC images of integers; other operands must be constants.
     """
-    if getattr(getattr(value, "op", None), "name", None) != "relax.call_tir":
+    if op_name(value) != "relax.call_tir":
         return None
     images = [a for a in value.args[1].fields if isinstance(a, tvm.ir.Var)]
     if not images or not all(map(_is_image, [value, *images])):
