@@ -17,7 +17,7 @@ import tflite
 
 from usmp.frontend.tflite.file.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.options import fused_activation, positive_axis
-from usmp.frontend.tflite.shapes.strided_ranges import strided_ranges
+from usmp.frontend.tflite.shapes.strided_ranges import slice_ranges, slices_of, strided_ranges
 
 Values = npt.NDArray[Any]
 Compute = Callable[[TfliteOperator, Sequence[Values]], Sequence[Values] | None]
@@ -174,18 +174,13 @@ def _gather(operator: TfliteOperator, values: Sequence[Values]) -> list[Values] 
     return [np.take(data, indices, positive_axis(operator, options.Axis(), data.ndim))]
 
 
-def _slice(operator: TfliteOperator, values: Sequence[Values]) -> list[Values] | None:
-    data, begins, sizes = values[0], values[1].reshape(-1), values[2].reshape(-1)
-    ends = [e if s == -1 else b + s for e, b, s in zip(data.shape, begins, sizes, strict=True)]
-    if any(not 0 <= b <= e <= n for b, e, n in zip(begins, ends, data.shape, strict=True)):
-        return None
-    return [data[tuple(slice(b, e) for b, e in zip(begins, ends, strict=True))]]
+def _slice(operator: TfliteOperator, values: Sequence[Values]) -> list[Values]:
+    return [values[0][slices_of(slice_ranges(operator))]]
 
 
 def _strided_slice(operator: TfliteOperator, values: Sequence[Values]) -> list[Values]:
     ranges, shape = strided_ranges(operator)
-    taken = tuple(slice(r.begin, r.end if r.end >= 0 else None, r.stride) for r in ranges)
-    return [values[0][taken].reshape(shape)]
+    return [np.asarray(values[0][slices_of(ranges)]).reshape(shape)]
 
 
 def _fill(operator: TfliteOperator, values: Sequence[Values]) -> list[Values]:

@@ -1,28 +1,46 @@
-"""Which elements STRIDED_SLICE takes, from begin, end, strides and five masks."""
+"""Which elements SLICE and STRIDED_SLICE take of each axis."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import tflite
 
 from usmp.frontend.tflite.file.model import TfliteOperator
 
 
-@dataclass(frozen=True)
-class AxisRange:
-    """The indices begin, begin + stride, ... before `end` (after it, with a negative stride).
+def slices_of(ranges: Sequence[range]) -> tuple[slice, ...]:
+    """The key by which NumPy takes these indices."""
+    return tuple(slice(r.start, r.stop if r.stop >= 0 else None, r.step) for r in ranges)
 
-    `end` is -1 where a negative stride goes down to the first element.
+
+def slice_ranges(operator: TfliteOperator) -> list[range]:
+    """The indices of each axis of the data that a SLICE takes; a size of -1 means all.
+
+    Raises
+    ------
+    UnsupportedModelError
+        begins and sizes that do not fit the data.
     """
+    extents = operator.input(0).shape
+    begins, sizes = (operator.integers(i).reshape(-1).tolist() for i in (1, 2))
+    if not len(begins) == len(sizes) == len(extents):
+        raise operator.unsupported(
+            f"{len(begins)} begins and {len(sizes)} sizes for data of shape {list(extents)}"
+        )
+    ranges = []
+    for extent, begin, size in zip(extents, begins, sizes, strict=True):
+        end = extent if size == -1 else begin + size
+        if not 0 <= begin <= end <= extent:
+            raise operator.unsupported(
+                f"{size} elements from {begin} on leave an axis of {extent} elements"
+            )
+        ranges.append(range(begin, end))
+    return ranges
 
-    begin: int
-    end: int
-    stride: int = 1
 
-
-def strided_ranges(operator: TfliteOperator) -> tuple[list[AxisRange], tuple[int, ...]]:
-    """The range of each axis of the data, and the shape of the result.
+def strided_ranges(operator: TfliteOperator) -> tuple[list[range], tuple[int, ...]]:
+    """The indices of each axis of the data that a STRIDED_SLICE takes, and the result's shape.
 
     An entry of begin, end and strides belongs to the next axis of the data, unless it has a bit in
     one of two masks: `ellipsis` stands for all axes that the other entries leave, `new_axis` for an
@@ -48,12 +66,12 @@ def strided_ranges(operator: TfliteOperator) -> tuple[list[AxisRange], tuple[int
             f"begin, end and strides for {taken} axes and {ellipsis.bit_count()} ellipses, "
             f"of data of {len(extents)} axes"
         )
-    ranges: list[AxisRange] = []
+    ranges: list[range] = []
     shape: list[int] = []
 
     def take_whole(count: int) -> None:
         for extent in extents[len(ranges) : len(ranges) + count]:
-            ranges.append(AxisRange(0, extent))
+            ranges.append(range(extent))
             shape.append(extent)
 
     for entry, (begin, end, stride) in enumerate(zip(begins, ends, strides, strict=True)):
@@ -63,61 +81,21 @@ def strided_ranges(operator: TfliteOperator) -> tuple[list[AxisRange], tuple[int
         elif bit & new_axis:
             shape.append(1)
         else:
+            if stride == 0:
+                raise operator.unsupported("a stride of 0")
             extent = extents[len(ranges)]
-            given_begin = None if options.BeginMask() & bit else begin
-            given_end = None if options.EndMask() & bit else end
+            start = None if bit & options.BeginMask() else begin
+            first, last, _ = slice(start, None, stride).indices(extent)
             if bit & options.ShrinkAxisMask():
-                ranges.append(_one_element(operator, extent, given_begin, stride))
+                if not 0 <= first < extent:
+                    raise operator.unsupported(f"index {start} of an axis of {extent} elements")
+                ranges.append(range(first, first + 1))
                 continue
-            offset = bool(options.Offset())
-            ranges.append(_range(operator, extent, given_begin, given_end, stride, offset))
-            shape.append(_length(ranges[-1]))
+            if not bit & options.EndMask():
+                # An offset counts from the begin.
+                end += first if options.Offset() else 0
+                _, last, _ = slice(None, end, stride).indices(extent)
+            ranges.append(range(first, last, stride) or range(0))
+            shape.append(len(ranges[-1]))
     take_whole(len(extents) - len(ranges))
     return ranges, tuple(shape)
-
-
-def _one_element(
-    operator: TfliteOperator, extent: int, begin: int | None, stride: int
-) -> AxisRange:
-    first = _begin(operator, extent, begin, stride)
-    if not 0 <= first < extent:
-        raise operator.unsupported(f"index {begin} of an axis of {extent} elements")
-    return AxisRange(first, first + 1)
-
-
-def _range(
-    operator: TfliteOperator,
-    extent: int,
-    begin: int | None,
-    end: int | None,
-    stride: int,
-    offset: bool,
-) -> AxisRange:
-    """The range of one axis; None is as far as the stride goes, `offset` counts the end from
-    the begin."""
-    first = _begin(operator, extent, begin, stride)
-    if end is None:
-        last = extent if stride > 0 else -1
-    else:
-        last = _clamped(end + first if offset else end, extent, stride)
-    taken = AxisRange(first, last, stride)
-    return taken if _length(taken) else AxisRange(0, 0)
-
-
-def _begin(operator: TfliteOperator, extent: int, begin: int | None, stride: int) -> int:
-    if stride == 0:
-        raise operator.unsupported("a stride of 0")
-    if begin is None:
-        return 0 if stride > 0 else extent - 1
-    return _clamped(begin, extent, stride)
-
-
-def _clamped(index: int, extent: int, stride: int) -> int:
-    """A bound, counted from the end if it is negative, moved to the axis or just past it."""
-    index += extent if index < 0 else 0
-    low, high = (0, extent) if stride > 0 else (-1, extent - 1)
-    return min(max(index, low), high)
-
-
-def _length(taken: AxisRange) -> int:
-    return max(0, -((taken.begin - taken.end) // taken.stride))

@@ -97,6 +97,17 @@ def test_the_shape_of_a_reshape():
     assert calls_of(content) == ["relax.reshape"]
 
 
+def test_an_axis_is_added_to_an_extent():
+    """`tf.shape(x)[2][tf.newaxis]`."""
+    chain = Chain()
+    table = options("StridedSliceOptions", new_axis_mask=1)
+    extent = chain.of("STRIDED_SLICE", [chain.extent(2), [0], [0], [1]], (1,), table)
+    table = options("ConcatenationOptions", axis=0)
+    shape = chain.of("CONCATENATION", [[8], extent], (2,), table)
+    content = chain.result("RESHAPE", [chain.x, shape], (8, 6), options("ReshapeOptions"))
+    assert calls_of(content) == ["relax.reshape"]
+
+
 def test_a_range_in_float32_adds_up():
     graph = Graph()
     x = graph.input((11,), "float32")

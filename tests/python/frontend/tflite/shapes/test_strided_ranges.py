@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from tvm.ir import Call
 
 import usmp
 from support.levels import seeds
@@ -13,7 +14,9 @@ from support.quantized_models.model import Spec, int32, one_operator
 from support.tflite_builder import options
 from usmp.frontend.tflite.check import check_tflite
 from usmp.frontend.tflite.converters import TfliteOperator, operators_of
-from usmp.frontend.tflite.shapes.strided_ranges import AxisRange, strided_ranges
+from usmp.frontend.tflite.importer import import_tflite
+from usmp.frontend.tflite.shapes.strided_ranges import slices_of, strided_ranges
+from usmp.tir.nodes import nodes_of
 
 KEYS = 300
 
@@ -45,8 +48,7 @@ def operator_of_key(shape, key) -> TfliteOperator:
 
 def taken(operator: TfliteOperator, data: np.ndarray) -> np.ndarray:
     ranges, shape = strided_ranges(operator)
-    slices = [slice(r.begin, None if r.end < 0 else r.end, r.stride) for r in ranges]
-    return data[tuple(slices)].reshape(shape)
+    return data[slices_of(ranges)].reshape(shape)
 
 
 def random_key(generator: random.Random, shape: tuple[int, ...]):
@@ -83,7 +85,13 @@ def test_takes_what_numpy_takes():
 
 def test_end_counts_from_the_begin_with_an_offset():
     operator = operator_of((9,), [-3], [2], [1], offset=True)
-    assert strided_ranges(operator) == ([AxisRange(6, 8)], (2,))
+    assert strided_ranges(operator) == ([range(6, 8)], (2,))
+
+
+def test_steps_beyond_an_axis_take_all_of_its_one_element():
+    inputs = [Spec((1, 4)), int32(0, 0), int32(1, 4), int32(2, 1)]
+    content = one_operator("STRIDED_SLICE", inputs, [Spec((1, 4))], options("StridedSliceOptions"))
+    assert not nodes_of(import_tflite(content)["main"].body, Call)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +117,7 @@ def test_end_counts_from_the_begin_with_an_offset():
 def test_impossible_numbers(numbers, masks, message):
     operator = operator_of((4, 5), *numbers, **masks)
     if not message:
-        assert strided_ranges(operator)[0][0] == AxisRange(0, 1)
+        assert strided_ranges(operator)[0][0] == range(1)
         return
     with pytest.raises(usmp.UnsupportedModelError) as error:
         strided_ranges(operator)

@@ -10,28 +10,15 @@ from tvm import relax
 from usmp.frontend.tflite.context import Context, converts, reshaped
 from usmp.frontend.tflite.file.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.options import positive_axis
-from usmp.frontend.tflite.shapes.strided_ranges import AxisRange, strided_ranges
+from usmp.frontend.tflite.shapes.strided_ranges import slice_ranges, strided_ranges
 from usmp.ops.emit import shape_of
 
 
 @converts("SLICE", moves=True)
 def convert_slice(context: Context, operator: TfliteOperator) -> None:
     """Inputs: data, where each axis begins, and how many elements follow; -1 means all."""
-    data = operator.input(0)
-    begins, sizes = operator.integers(1).reshape(-1), operator.integers(2).reshape(-1)
-    if not len(begins) == len(sizes) == len(data.shape):
-        raise operator.unsupported(
-            f"{len(begins)} begins and {len(sizes)} sizes for data of shape {list(data.shape)}"
-        )
-    ranges = []
-    for extent, begin, size in zip(data.shape, begins.tolist(), sizes.tolist(), strict=True):
-        end = extent if size == -1 else begin + size
-        if not 0 <= begin <= end <= extent:
-            raise operator.unsupported(
-                f"{size} elements from {begin} on leave an axis of {extent} elements"
-            )
-        ranges.append(AxisRange(begin, end))
-    context.set_moved(operator, part(context.value(data), ranges))
+    ranges = slice_ranges(operator)
+    context.set_moved(operator, part(context.value(operator.input(0)), ranges))
 
 
 @converts("STRIDED_SLICE", moves=True)
@@ -96,30 +83,30 @@ def convert_unpack(context: Context, operator: TfliteOperator) -> None:
         context.set_moved(operator, reshaped(context, row, shape), output)
 
 
-def part(value: relax.Expr, ranges: Sequence[AxisRange]) -> relax.Expr:
+def part(value: relax.Expr, ranges: Sequence[range]) -> relax.Expr:
     """The elements of `value` in a range of each axis; itself if that is all of them."""
     extents = shape_of(value)
     cut = [
         axis
         for axis, (extent, wanted) in enumerate(zip(extents, ranges, strict=True))
-        if wanted != AxisRange(0, extent)
+        if wanted != range(extent)
     ]
     if not cut:
         return value
     return relax.op.strided_slice(
         value,
         cut,
-        [ranges[axis].begin for axis in cut],
+        [ranges[axis].start for axis in cut],
         # A negative end counts from the axis's end; this one is before its first element.
-        [ranges[axis].end if ranges[axis].end >= 0 else -extents[axis] - 1 for axis in cut],
-        [ranges[axis].stride for axis in cut],
+        [ranges[axis].stop if ranges[axis].stop >= 0 else -extents[axis] - 1 for axis in cut],
+        [ranges[axis].step for axis in cut],
     )
 
 
 def part_along(value: relax.Expr, axis: int, begin: int, end: int) -> relax.Expr:
     """The elements of `value` in a range of one axis; itself if that is all of them."""
-    ranges = [AxisRange(0, extent) for extent in shape_of(value)]
-    ranges[axis] = AxisRange(begin, end)
+    ranges = [range(extent) for extent in shape_of(value)]
+    ranges[axis] = range(begin, end)
     return part(value, ranges)
 
 

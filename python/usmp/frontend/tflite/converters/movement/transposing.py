@@ -16,7 +16,6 @@ from usmp.frontend.tflite.options import (
     require_shape,
     require_types,
 )
-from usmp.frontend.tflite.shapes.strided_ranges import AxisRange
 from usmp.ops.emit import shape_of
 
 
@@ -36,11 +35,11 @@ def convert_transpose(context: Context, operator: TfliteOperator) -> None:
 def convert_reverse(context: Context, operator: TfliteOperator) -> None:
     """Inputs: data, the axes that run backwards."""
     data = operator.input(0)
-    ranges = [AxisRange(0, extent) for extent in data.shape]
+    ranges = [range(extent) for extent in data.shape]
     for axis in operator.integers(1).reshape(-1).tolist():
         position = positive_axis(operator, int(axis), len(data.shape))
         if data.shape[position] > 1:
-            ranges[position] = AxisRange(data.shape[position] - 1, -1, -1)
+            ranges[position] = range(data.shape[position] - 1, -1, -1)
     context.set_moved(operator, part(context.value(data), ranges))
 
 
