@@ -18,6 +18,9 @@ from usmp.relax.symbolic_sizes import shown_extent, shown_shape
 Extent: TypeAlias = Any
 """An int, or an expression of int64."""
 
+MOST_ELEMENTS = 1024
+"""Of a shape, or of what is computed of shapes; more is a weight, which is folded with others."""
+
 _END = 2**31 - 1
 """Limits of slices that are not smaller stand for the end."""
 
@@ -44,6 +47,20 @@ class SizeArithmetic:
     def holds(self, condition: Any) -> bool:
         """Whether a condition holds for all sizes."""
         return condition if isinstance(condition, bool) else self.analyzer.can_prove(condition)
+
+    def decided(self, condition: Expr) -> bool:
+        """Whether a condition holds for all sizes, or for none.
+
+        Raises
+        ------
+        SizesError
+            it depends on the sizes.
+        """
+        if self.holds(condition):
+            return True
+        if self.holds(tirx.Not(condition)):
+            return False
+        raise SizesError("it compares what depends on the sizes")
 
     def are_equal(self, a: Extent, b: Extent) -> bool:
         """Whether two extents are equal for all sizes."""

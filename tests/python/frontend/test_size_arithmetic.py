@@ -35,6 +35,10 @@ def test_what_holds_for_all_sizes():
     assert not SIZES.holds(False)
     assert SIZES.holds(N >= 4)
     assert not SIZES.holds(N >= 5)
+    assert SIZES.decided(N >= 4)
+    assert not SIZES.decided(N < 4)
+    with pytest.raises(SizesError):
+        SIZES.decided(N >= 5)
     assert SIZES.are_equal(3, 3)
     assert not SIZES.are_equal(3, 4)
     assert SIZES.are_equal(N + N, 2 * N)

@@ -38,6 +38,7 @@ from usmp.frontend.onnx.rewrites.qoperator import to_qdq_form
 from usmp.frontend.onnx.rewrites.schema_functions import write_out_schema_functions
 from usmp.frontend.onnx.shapes.dynamic import convert_dynamic
 from usmp.frontend.onnx.shapes.shape_values import ShapeValues
+from usmp.frontend.size_arithmetic import SizeArithmetic
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
 from usmp.objects.symbolic_size import SymbolicSize
 from usmp.ops.emit import DynamicShapeError
@@ -105,7 +106,8 @@ def _import_model(
     importer.opsets = model.opset_import
     if sizes:
         bounds = [(variables[str(size.name)], size) for size in sizes]
-        importer.sizes = ShapeValues(bounded_analyzer(bounds), model.opset_import)
+        arithmetic = SizeArithmetic(bounded_analyzer(bounds))
+        importer.sizes = ShapeValues(arithmetic, model.opset_import)
     try:
         mod = importer.imported(model.graph, opset_version(model))
     except LimitError as error:

@@ -22,9 +22,7 @@ from usmp.frontend.onnx.graph.nodes import names_read
 from usmp.frontend.onnx.graph.operands import operand_of_array
 from usmp.frontend.onnx.graph.opsets import imported_version
 from usmp.frontend.onnx.rewrites.constant_branches import take_branches
-
-MOST_ELEMENTS = 1024
-"""More is no shape but a weight, which TVM folds itself."""
+from usmp.frontend.size_arithmetic import MOST_ELEMENTS
 
 _OF_SHAPES = ("Shape", "Size")
 """Their inputs matter only by their shapes, however large they are."""

@@ -108,7 +108,7 @@ def convert_dynamic(
     if not is_dynamic and all(symbolic_shape(each.ty) is None for each in given):
         return None
     try:
-        return converter(_Dynamic(node, values, SizeArithmetic(sizes.analyzer), inputs, sizes))
+        return converter(_Dynamic(node, values, sizes.arithmetic, inputs, sizes))
     except SizesError as error:
         raise NotSupported(str(error)) from error
 

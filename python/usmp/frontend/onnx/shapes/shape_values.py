@@ -1,14 +1,17 @@
 """What a graph computes of shapes that depend on sizes which only the run knows.
 
-Exporters write shapes as graphs of Shape, Gather, Concat and the like. Their values are computed
-here as expressions of the sizes, element by element; what cannot be told for all sizes between
-their bounds is no such value.
+Exporters write shapes as graphs of Shape, Gather, Concat and the like. Arithmetic is done here on
+expressions of the sizes, element by element; where elements go says ONNX's evaluator. What cannot
+be told for all sizes between their bounds is no such value.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from math import prod
+from operator import ge, gt, le, lt
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,10 +19,17 @@ import onnx
 import tvm_ffi
 from tvm import relax, te, tirx
 from tvm.ir import Expr, GenericConst, Var
-from tvm.sym import Analyzer
 
 from usmp.frontend.onnx.graph.nodes import is_of_onnx
-from usmp.frontend.onnx.rewrites.fold import MOST_ELEMENTS, evaluated, is_evaluated
+from usmp.frontend.onnx.rewrites.fold import evaluated, is_evaluated
+from usmp.frontend.size_arithmetic import (
+    MOST_ELEMENTS,
+    SizeArithmetic,
+    SizesError,
+    int64,
+    number,
+    product,
+)
 from usmp.ops.emit import call_operator
 from usmp.tir.nodes import nodes_of
 
@@ -27,23 +37,21 @@ Values: TypeAlias = np.ndarray
 """Of objects: numbers, and expressions of sizes; or an array of a number type."""
 
 
-class Undecided(Exception):
-    """The value depends on the sizes in a way that no expression here has."""
-
-
 class ShapeValues:
     """The values of the tensors of a graph that are computed of shapes.
 
     Parameters
     ----------
-    analyzer
-        knows the bounds of the sizes.
+    arithmetic
+        on the sizes.
     opsets
         of the model.
     """
 
-    def __init__(self, analyzer: Analyzer, opsets: Sequence[onnx.OperatorSetIdProto]) -> None:
-        self.analyzer = analyzer
+    def __init__(
+        self, arithmetic: SizeArithmetic, opsets: Sequence[onnx.OperatorSetIdProto]
+    ) -> None:
+        self.arithmetic = arithmetic
         self._opsets = opsets
         self._known: dict[str, Values] = {}
         self._tensors: dict[str, Expr] = {}
@@ -103,17 +111,15 @@ class ShapeValues:
             return self._shape(node.op_type, inputs[0], attributes)
         if not any(name in self._known for name in node.input):
             return None
-        values = [self.value(n, each) for n, each in zip(node.input, inputs, strict=True)]
-        if any(v is None and name for v, name in zip(values, node.input, strict=True)):
-            return None
-        if all(value is None or value.dtype != object for value in values):
-            return self._of_numbers(node, values)
-        operation = _OPERATIONS.get(node.op_type)
-        if operation is None:
+        given = {n: self.value(n, each) for n, each in zip(node.input, inputs, strict=True) if n}
+        values = {name: value for name, value in given.items() if value is not None}
+        if len(values) < len(given):
             return None
         try:
-            return _plain(operation(self.analyzer, values, attributes))
-        except (Undecided, ValueError, IndexError, TypeError, KeyError):
+            if any(value.dtype == object for value in values.values()):
+                return self._of_sizes(node, values, attributes)
+            return self._of_numbers(node, values)
+        except (SizesError, ValueError, TypeError, LookupError, OverflowError):
             # What does not go together, the converter of the operator refuses.
             return None
 
@@ -121,23 +127,53 @@ class ShapeValues:
         shape = getattr(getattr(tensor, "ty", None), "shape", None)
         if shape is None or not hasattr(shape, "values"):
             return None
-        extents = [_number(extent) for extent in shape.values]
+        extents = [number(extent) for extent in shape.values]
         if operator == "Size":
-            return _plain(_array(reduce(lambda a, b: a * b, extents, 1)))
+            return _array([product(extents)], ())
         extents = extents[int(attributes.get("start", 0)) : attributes.get("end")]
-        return _plain(_array(extents))
+        return _array(extents, (len(extents),))
 
-    def _of_numbers(self, node: onnx.NodeProto, values: Sequence[Values | None]) -> Values | None:
-        if not is_evaluated(node):
-            return None
-        given = {n: v for n, v in zip(node.input, values, strict=True) if v is not None}
-        results = evaluated(node, self._opsets, given)
+    def _of_numbers(self, node: onnx.NodeProto, values: Mapping[str, Values]) -> Values | None:
+        results = evaluated(node, self._opsets, values) if is_evaluated(node) else None
         return None if results is None else results[0]
+
+    def _of_sizes(
+        self, node: onnx.NodeProto, values: Mapping[str, Values], attributes: Mapping[str, Any]
+    ) -> Values | None:
+        if node.op_type in _ARITHMETIC:
+            operands = [values[name] for name in node.input]
+            if prod(np.broadcast_shapes(*(each.shape for each in operands))) > MOST_ELEMENTS:
+                return None
+            sizes, compute = self.arithmetic, _ARITHMETIC[node.op_type]
+            of_each = np.frompyfunc(lambda a, b: sizes.simplified(compute(sizes, a, b)), 2, 1)
+            result = np.asarray(reduce(of_each, operands), object)
+            return _array(result.reshape(-1).tolist(), result.shape)
+        # Sizes fit 31 bits, but what is computed of them need not.
+        if node.op_type == "Cast" and attributes["to"] != onnx.TensorProto.INT64:
+            return None
+        moved = node.input[_MOVED.get(node.op_type, slice(0))]
+        others = Counter(node.input) - Counter(moved)
+        if any(name and (name in moved or values[name].dtype == object) for name in others):
+            return None
+        elements: list[Any] = []
+        places = dict(values)
+        for name in moved:
+            own = values[name]
+            last = len(elements) + own.size
+            places[name] = np.arange(len(elements), last).reshape(own.shape)
+            elements += own.reshape(-1).tolist()
+        found = self._of_numbers(node, places)
+        if found is None:
+            return None
+        if node.op_type == "ReduceProd":
+            whole = self.arithmetic.simplified(product(elements))
+            return _array([whole], found.shape) if found.size == 1 else None
+        return _array([elements[place] for place in found.reshape(-1)], found.shape)
 
 
 def _sizes_tensor(builder: relax.BlockBuilder, values: Values) -> Expr:
     """A tensor of int64 that a run computes of its sizes."""
-    elements = [_int64(value) for value in values.reshape(-1)]
+    elements = [int64(value) for value in values.reshape(-1)]
     used: list[Var] = []
     for variable in (v for element in elements for v in nodes_of(element, Var)):
         if not any(variable.same_as(each) for each in used):
@@ -154,8 +190,8 @@ def _sizes_tensor(builder: relax.BlockBuilder, values: Values) -> Expr:
             for extent, index in zip(values.shape, at, strict=True):
                 position = position * extent + index
             *others, result = (tvm_ffi.structural_map(each, (Var, replace)) for each in elements)
-            for number, value in reversed(list(enumerate(others))):
-                result = tirx.Select(position == number, value, result)
+            for place, value in reversed(list(enumerate(others))):
+                result = tirx.Select(position == place, value, result)
             return result
 
         return te.compute(values.shape, element, "output")
@@ -163,196 +199,66 @@ def _sizes_tensor(builder: relax.BlockBuilder, values: Values) -> Expr:
     return call_operator(builder, "sizes", compute, used)
 
 
-def _number(extent: Any) -> Any:
-    return int(extent) if isinstance(extent, tirx.IntImm) else extent
-
-
-def _array(values: Any) -> Values:
-    """An array of objects, of the shape of nested lists."""
-    array = np.empty(np.shape(values) if isinstance(values, list) else (), object)
-    array[...] = values
-    return array
-
-
-def _plain(values: Any) -> Values:
-    """An array of int64 if all are numbers."""
-    given = np.asarray(values, object)
-    flat = np.empty(given.size, object)
-    for index, value in enumerate(given.reshape(-1)):
-        flat[index] = _number(_as_python(value))
-    if all(isinstance(value, bool) for value in flat):
-        return flat.astype(bool).reshape(given.shape)
-    if all(isinstance(value, int) for value in flat):
-        return flat.astype(np.int64).reshape(given.shape)
-    return flat.reshape(given.shape)
-
-
-Operation: TypeAlias = Callable[[Analyzer, Sequence[Any], Mapping[str, Any]], Any]
-
-
-def _each(function: Callable[[Analyzer, Any, Any], Any]) -> Operation:
-    """An operation on each pair of elements."""
-
-    def operation(analyzer: Analyzer, values: Sequence[Any], _: Mapping[str, Any]) -> Any:
-        pairs = np.broadcast_arrays(*(np.asarray(v, object) for v in values))
-        result = np.empty(pairs[0].shape, object)
-        for at in np.ndindex(result.shape):
-            elements = [_number(_as_python(pair[at])) for pair in pairs]
-            result[at] = reduce(
-                lambda a, b: _simplified(analyzer, function(analyzer, a, b)), elements
-            )
-        return result
-
-    return operation
-
-
-def _as_python(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _simplified(analyzer: Analyzer, value: Any) -> Any:
-    return _number(analyzer.simplify(value)) if isinstance(value, Expr) else value
-
-
-def _int64(value: Any) -> Any:
-    return value if isinstance(value, Expr) else tirx.IntImm("int64", value)
-
-
-def _quotient(analyzer: Analyzer, a: Any, b: Any) -> Any:
-    """ONNX divides towards zero, which is downwards where nothing is negative."""
-    _check_not_negative(analyzer, a, b)
-    return tirx.floordiv(_int64(a), _int64(b))
-
-
-def _remainder(analyzer: Analyzer, a: Any, b: Any) -> Any:
-    _check_not_negative(analyzer, a, b)
-    return tirx.floormod(_int64(a), _int64(b))
-
-
-def _check_not_negative(analyzer: Analyzer, a: Any, b: Any) -> None:
-    if not analyzer.can_prove(_int64(a) >= 0) or not analyzer.can_prove(_int64(b) > 0):
-        raise Undecided
-
-
-def decided(analyzer: Analyzer, condition: Any) -> bool:
-    """Whether a condition holds for all sizes, or for none.
+def _array(elements: Sequence[Any], shape: tuple[int, ...]) -> Values:
+    """The elements, as int64 or bool if all are numbers.
 
     Raises
     ------
-    Undecided
-        it depends on the sizes.
+    OverflowError
+        int64 does not hold one.
     """
-    if isinstance(condition, bool | np.bool_):
-        return bool(condition)
-    if analyzer.can_prove(condition):
-        return True
-    if analyzer.can_prove(tirx.Not(condition)):
-        return False
-    raise Undecided
+    numbers = np.array([each for each in elements if isinstance(each, int)], np.int64)
+    if numbers.size < len(elements):
+        return np.array(elements, object).reshape(shape)
+    is_bool = {type(each) for each in elements} == {bool}
+    return (numbers.astype(bool) if is_bool else numbers).reshape(shape)
 
 
-def _compared(function: Callable[[Any, Any], Any]) -> Operation:
-    return _each(lambda analyzer, a, b: decided(analyzer, function(_int64(a), _int64(b))))
+def _quotient(arithmetic: SizeArithmetic, a: Any, b: Any) -> Any:
+    """ONNX divides towards zero, which is downwards where nothing is negative."""
+    _check_not_negative(arithmetic, a, b)
+    return tirx.floordiv(int64(a), int64(b))
 
 
-def _where(analyzer: Analyzer, values: Sequence[Any], _: Mapping[str, Any]) -> Any:
-    condition, then, other = np.broadcast_arrays(*(np.asarray(v, object) for v in values))
-    result = np.empty(condition.shape, object)
-    for at in np.ndindex(result.shape):
-        result[at] = then[at] if decided(analyzer, condition[at]) else other[at]
-    return result
+def _remainder(arithmetic: SizeArithmetic, a: Any, b: Any) -> Any:
+    _check_not_negative(arithmetic, a, b)
+    return tirx.floormod(int64(a), int64(b))
 
 
-def _cast(analyzer: Analyzer, values: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
-    # Sizes fit 31 bits, but what is computed of them need not.
-    if int(attributes["to"]) != onnx.TensorProto.INT64:
-        raise Undecided
-    return values[0]
+def _check_not_negative(arithmetic: SizeArithmetic, a: Any, b: Any) -> None:
+    if not arithmetic.is_at_most(0, a) or not arithmetic.is_at_most(1, b):
+        raise SizesError("a quotient of what may be negative")
 
 
-def _gather(analyzer: Analyzer, values: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
-    return np.take(values[0], _numbers(values[1]), axis=int(attributes.get("axis", 0)))
+def _compared(compare: Callable[[Any, Any], Any]) -> Callable[[SizeArithmetic, Any, Any], bool]:
+    return lambda arithmetic, a, b: arithmetic.decided(compare(int64(a), int64(b)))
 
 
-def _slice(analyzer: Analyzer, values: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
-    data, starts, ends, *more = values
-    axes = _numbers(more[0]) if more and more[0] is not None else np.arange(len(starts))
-    steps = _numbers(more[1]) if len(more) > 1 and more[1] is not None else np.ones(len(starts))
-    window = [slice(None)] * data.ndim
-    for start, end, axis, step in zip(_numbers(starts), _numbers(ends), axes, steps, strict=True):
-        window[int(axis)] = slice(int(start), int(end), int(step))
-    return data[tuple(window)]
-
-
-def _concat(analyzer: Analyzer, values: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
-    arrays = [np.asarray(value, object) for value in values]
-    return np.concatenate(arrays, axis=int(attributes["axis"]))
-
-
-def _squeeze(analyzer: Analyzer, values: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
-    axes = _axes(values, attributes)
-    return np.squeeze(values[0], None if axes is None else tuple(axes))
-
-
-def _unsqueeze(analyzer: Analyzer, values: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
-    axes = _axes(values, attributes)
-    if axes is None:
-        raise Undecided
-    return np.expand_dims(values[0], tuple(axes))
-
-
-def _reshape(analyzer: Analyzer, values: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
-    shape = [int(extent) for extent in _numbers(values[1])]
-    if 0 in shape:
-        raise Undecided
-    return values[0].reshape(shape)
-
-
-def _product(analyzer: Analyzer, values: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
-    axes = _axes(values, attributes)
-    if axes is not None and axes != [0]:
-        raise Undecided
-    product = reduce(lambda a, b: _simplified(analyzer, a * b), values[0].reshape(-1), 1)
-    return _array([product] if int(attributes.get("keepdims", 1)) else product)
-
-
-def _axes(values: Sequence[Any], attributes: Mapping[str, Any]) -> list[int] | None:
-    if "axes" in attributes:
-        return [int(axis) for axis in attributes["axes"]]
-    if len(values) < 2 or values[1] is None:
-        return None
-    return [int(axis) for axis in _numbers(values[1])]
-
-
-def _numbers(values: Any) -> np.ndarray:
-    """Positions must be numbers."""
-    if values.dtype == object:
-        raise Undecided
-    numbers: np.ndarray = values
-    return numbers
-
-
-_OPERATIONS: dict[str, Operation] = {
-    "Add": _each(lambda _, a, b: a + b),
-    "Cast": _cast,
-    "Concat": _concat,
-    "Div": _each(_quotient),
+_ARITHMETIC: dict[str, Callable[[SizeArithmetic, Any, Any], Any]] = {
+    "Add": lambda _, a, b: a + b,
+    "Div": _quotient,
     "Equal": _compared(tirx.EQ),
-    "Gather": _gather,
-    "Greater": _compared(lambda a, b: a > b),
-    "GreaterOrEqual": _compared(lambda a, b: a >= b),
-    "Identity": lambda _, values, __: values[0],
-    "Less": _compared(lambda a, b: a < b),
-    "LessOrEqual": _compared(lambda a, b: a <= b),
-    "Max": _each(lambda _, a, b: tirx.max(_int64(a), _int64(b))),
-    "Min": _each(lambda _, a, b: tirx.min(_int64(a), _int64(b))),
-    "Mod": _each(_remainder),
-    "Mul": _each(lambda _, a, b: a * b),
-    "ReduceProd": _product,
-    "Reshape": _reshape,
-    "Slice": _slice,
-    "Squeeze": _squeeze,
-    "Sub": _each(lambda _, a, b: a - b),
-    "Unsqueeze": _unsqueeze,
-    "Where": _where,
+    "Greater": _compared(gt),
+    "GreaterOrEqual": _compared(ge),
+    "Less": _compared(lt),
+    "LessOrEqual": _compared(le),
+    "Max": lambda _, a, b: tirx.max(int64(a), int64(b)),
+    "Min": lambda _, a, b: tirx.min(int64(a), int64(b)),
+    "Mod": _remainder,
+    "Mul": lambda _, a, b: a * b,
+    "Sub": lambda _, a, b: a - b,
 }
+_FIRST = slice(1)
+_MOVED: dict[str, slice] = {
+    "Cast": _FIRST,
+    "Concat": slice(None),
+    "Gather": _FIRST,
+    "Identity": _FIRST,
+    "ReduceProd": _FIRST,
+    "Reshape": _FIRST,
+    "Slice": _FIRST,
+    "Squeeze": _FIRST,
+    "Unsqueeze": _FIRST,
+    "Where": slice(1, 3),
+}
+"""Operator -> the inputs whose elements it gives, at places that depend on their shapes alone."""

@@ -15,20 +15,28 @@ import numpy as np
 import numpy.typing as npt
 import tflite
 
+from usmp.frontend.size_arithmetic import MOST_ELEMENTS
 from usmp.frontend.tflite.file.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.options import fused_activation, positive_axis
 from usmp.frontend.tflite.shapes.strided_ranges import slice_ranges, slices_of, strided_ranges
 
 Values = npt.NDArray[Any]
-Compute = Callable[[TfliteOperator, Sequence[Values]], Sequence[Values] | None]
-
-_MOST_ELEMENTS = 1024
-"""More is no shape but a weight, which is folded with the others."""
+Compute = Callable[..., Any]
+"""Of an operator and the values of its inputs: the output, a list of several, or None."""
 
 _INTEGERS = ("int32", "int64")
 _DTYPES = (*_INTEGERS, "bool", "float32")
 _REAL = ("ADD", "CAST", "CEIL", "DIV", "FLOOR", "MUL", "SUB")
 """Operators of which IEEE 754 says what they give of float32."""
+
+_FUSING: dict[str, type] = {
+    "ADD": tflite.AddOptions,
+    "CONCATENATION": tflite.ConcatenationOptions,
+    "DIV": tflite.DivOptions,
+    "MUL": tflite.MulOptions,
+    "SUB": tflite.SubOptions,
+}
+"""Options of operators that may fuse an activation."""
 
 
 def known_results(operator: TfliteOperator) -> list[Values] | None:
@@ -52,20 +60,27 @@ def known_results(operator: TfliteOperator) -> list[Values] | None:
         return None
     try:
         with np.errstate(all="ignore"):
-            results = compute(operator, known)
+            results = None if _fuses_activation(operator) else compute(operator, *known)
     except (ValueError, IndexError, TypeError, ZeroDivisionError, OverflowError):
         return None
-    if results is None or len(results) != len(operator.outputs):
+    results = results if isinstance(results, list) else [results]
+    if len(results) != len(operator.outputs):
         return None
     held = [_held(value, t) for value, t in zip(results, operator.outputs, strict=True)]
     found = [value for value in held if value is not None]
     return found if len(found) == len(held) else None
 
 
+def _fuses_activation(operator: TfliteOperator) -> bool:
+    kind = _FUSING.get(operator.name)
+    activation = operator.options(kind).FusedActivationFunction() if kind else 0
+    return fused_activation(activation) != "NONE"
+
+
 def _are_few(tensors: Sequence[TfliteTensor]) -> bool:
     """Whether they are shapes, all together: one of a small file may be an input many times."""
     elements = sum(prod(tensor.shape) for tensor in tensors)
-    return elements <= _MOST_ELEMENTS and all(tensor.dtype in _DTYPES for tensor in tensors)
+    return elements <= MOST_ELEMENTS and all(tensor.dtype in _DTYPES for tensor in tensors)
 
 
 def _exact(value: Values) -> Values:
@@ -75,6 +90,8 @@ def _exact(value: Values) -> Values:
 
 def _held(value: Any, tensor: TfliteTensor) -> Values | None:
     """The elements as the tensor holds them; None if it does not."""
+    if value is None:
+        return None
     # Of a single Python integer, NumPy makes no array.
     value = np.asarray(value)
     tensor.take_shape(value.shape)
@@ -87,18 +104,12 @@ def _held(value: Any, tensor: TfliteTensor) -> Values | None:
     return np.asarray(value, tensor.dtype)
 
 
-def _arithmetic(kind: type | None, function: Callable[[Any, Any], Any]) -> Compute:
-    """Of two inputs; with options of a `kind`, which may fuse an activation."""
+def _of_one(function: Callable[[Any], Any]) -> Compute:
+    return lambda operator, data: function(data)
 
-    def compute(operator: TfliteOperator, values: Sequence[Values]) -> list[Values] | None:
-        if kind is not None:
-            activation = operator.options(kind).FusedActivationFunction()
-            if fused_activation(activation) != "NONE":
-                return None
-        left, right = values
-        return [np.asarray(function(left, right))]
 
-    return compute
+def _of_two(function: Callable[[Any, Any], Any]) -> Compute:
+    return lambda operator, left, right: function(left, right)
 
 
 def _quotient(left: Values, right: Values) -> Values:
@@ -109,100 +120,88 @@ def _quotient(left: Values, right: Values) -> Values:
     return whole * np.where((left < 0) == (right < 0), 1, -1)
 
 
-def _single(function: Callable[[Any], Any]) -> Compute:
-    """Of one input."""
-    return lambda operator, values: [np.asarray(function(*values))]
-
-
 def _reduction(function: Callable[..., Any]) -> Compute:
     """Over the axes of the second input."""
 
-    def compute(operator: TfliteOperator, values: Sequence[Values]) -> list[Values]:
-        data, axes = values
+    def compute(operator: TfliteOperator, data: Values, axes: Values) -> Values:
         over = {positive_axis(operator, int(a), data.ndim) for a in axes.reshape(-1)}
         result = function(data, axis=tuple(over))
-        return [np.asarray(result, data.dtype).reshape(operator.output.shape)]
+        return np.asarray(result, data.dtype).reshape(operator.output.shape)
 
     return compute
 
 
-def _cast(operator: TfliteOperator, values: Sequence[Values]) -> list[Values]:
-    (data,) = values
+def _cast(operator: TfliteOperator, data: Values) -> Values:
     if operator.output.dtype == "bool":
-        return [np.asarray(data != 0)]
+        return np.asarray(data != 0)
     if operator.output.dtype in _INTEGERS:
         # Of what is not finite, Python has no integer.
-        return [np.asarray([int(v) for v in data.reshape(-1)], object).reshape(data.shape)]
-    return [data]
+        return np.asarray([int(v) for v in data.reshape(-1)], object).reshape(data.shape)
+    return data
 
 
-def _select(operator: TfliteOperator, values: Sequence[Values]) -> list[Values] | None:
-    condition, first, second = values
-    if operator.name == "SELECT" and condition.ndim != first.ndim:
+def _select(
+    operator: TfliteOperator, condition: Values, first: Values, second: Values
+) -> Values | None:
+    is_large = np.broadcast(condition, first, second).size > MOST_ELEMENTS
+    if is_large or (operator.name == "SELECT" and condition.ndim != first.ndim):
         return None
-    return [np.where(condition, first, second)]
+    return np.where(condition, first, second)
 
 
-def _reshape(operator: TfliteOperator, values: Sequence[Values]) -> list[Values]:
-    return [values[0].reshape(operator.output.shape)]
+def _reshape(operator: TfliteOperator, data: Values, *_: Values) -> Values:
+    return data.reshape(operator.output.shape)
 
 
-def _pack(operator: TfliteOperator, values: Sequence[Values]) -> list[Values]:
-    options = operator.options(tflite.PackOptions)
-    return [np.stack(values, positive_axis(operator, options.Axis(), values[0].ndim + 1))]
+def _pack(operator: TfliteOperator, *values: Values) -> Values:
+    axis = operator.options(tflite.PackOptions).Axis()
+    return np.stack(values, positive_axis(operator, axis, values[0].ndim + 1))
 
 
-def _unpack(operator: TfliteOperator, values: Sequence[Values]) -> list[Values]:
-    (data,) = values
-    axis = positive_axis(operator, operator.options(tflite.UnpackOptions).Axis(), data.ndim)
-    return list(np.moveaxis(data, axis, 0))
+def _unpack(operator: TfliteOperator, data: Values) -> list[Values]:
+    axis = operator.options(tflite.UnpackOptions).Axis()
+    return list(np.moveaxis(data, positive_axis(operator, axis, data.ndim), 0))
 
 
-def _concatenation(operator: TfliteOperator, values: Sequence[Values]) -> list[Values] | None:
-    options = operator.options(tflite.ConcatenationOptions)
-    if fused_activation(options.FusedActivationFunction()) != "NONE":
-        return None
-    axis = positive_axis(operator, options.Axis(), values[0].ndim)
-    return [np.concatenate(values, axis)]
+def _concatenation(operator: TfliteOperator, *values: Values) -> Values:
+    axis = operator.options(tflite.ConcatenationOptions).Axis()
+    return np.concatenate(values, positive_axis(operator, axis, values[0].ndim))
 
 
-def _gather(operator: TfliteOperator, values: Sequence[Values]) -> list[Values] | None:
+def _gather(operator: TfliteOperator, data: Values, indices: Values) -> Values | None:
     options = operator.options(tflite.GatherOptions)
-    data, indices = values[0], values[1].astype(np.int64)
     if options.BatchDims() or indices.min(initial=0) < 0:
         return None
-    return [np.take(data, indices, positive_axis(operator, options.Axis(), data.ndim))]
+    axis = positive_axis(operator, options.Axis(), data.ndim)
+    return np.take(data, indices.astype(np.int64), axis)
 
 
-def _slice(operator: TfliteOperator, values: Sequence[Values]) -> list[Values]:
-    return [values[0][slices_of(slice_ranges(operator))]]
+def _slice(operator: TfliteOperator, data: Values, *_: Values) -> Values:
+    return np.asarray(data[slices_of(slice_ranges(operator))])
 
 
-def _strided_slice(operator: TfliteOperator, values: Sequence[Values]) -> list[Values]:
+def _strided_slice(operator: TfliteOperator, data: Values, *_: Values) -> Values:
     ranges, shape = strided_ranges(operator)
-    return [np.asarray(values[0][slices_of(ranges)]).reshape(shape)]
+    return np.asarray(data[slices_of(ranges)]).reshape(shape)
 
 
-def _fill(operator: TfliteOperator, values: Sequence[Values]) -> list[Values]:
-    shape, value = values
-    return [np.broadcast_to(value.reshape(()), tuple(shape.reshape(-1)))]
+def _fill(shape: Values, value: Values) -> Values:
+    return np.broadcast_to(value.reshape(()), tuple(shape.reshape(-1)))
 
 
-def _broadcast_to(operator: TfliteOperator, values: Sequence[Values]) -> list[Values]:
-    data, shape = values
-    return [np.broadcast_to(data, tuple(shape.reshape(-1)))]
+def _broadcast_to(data: Values, shape: Values) -> Values:
+    return np.broadcast_to(data, tuple(shape.reshape(-1)))
 
 
-def _broadcast_args(operator: TfliteOperator, values: Sequence[Values]) -> list[Values]:
-    shapes = [tuple(value.reshape(-1)) for value in values]
-    return [np.asarray(np.broadcast_shapes(*shapes), object)]
+def _broadcast_args(operator: TfliteOperator, *shapes: Values) -> Values:
+    return np.asarray(np.broadcast_shapes(*(tuple(s.reshape(-1)) for s in shapes)), object)
 
 
 _MOVES: dict[str, Compute] = {
-    "BROADCAST_TO": _broadcast_to,
+    "BROADCAST_TO": _of_two(_broadcast_to),
     "CONCATENATION": _concatenation,
     "EXPAND_DIMS": _reshape,
-    "FILL": _fill,
+    "FILL": _of_two(_fill),
     "GATHER": _gather,
     "PACK": _pack,
     "RESHAPE": _reshape,
@@ -213,33 +212,33 @@ _MOVES: dict[str, Compute] = {
 }
 _COMPUTED: dict[str, Compute] = {
     **_MOVES,
-    "ADD": _arithmetic(tflite.AddOptions, lambda a, b: a + b),
+    "ADD": _of_two(np.add),
     "BROADCAST_ARGS": _broadcast_args,
     "CAST": _cast,
-    "CEIL": _single(np.ceil),
-    "DIV": _arithmetic(tflite.DivOptions, _quotient),
-    "EQUAL": _arithmetic(None, lambda a, b: a == b),
-    "FLOOR": _single(np.floor),
-    "FLOOR_DIV": _arithmetic(None, lambda a, b: a // b),
-    "FLOOR_MOD": _arithmetic(None, lambda a, b: a % b),
-    "GREATER": _arithmetic(None, lambda a, b: a > b),
-    "GREATER_EQUAL": _arithmetic(None, lambda a, b: a >= b),
-    "LESS": _arithmetic(None, lambda a, b: a < b),
-    "LESS_EQUAL": _arithmetic(None, lambda a, b: a <= b),
-    "LOGICAL_AND": _arithmetic(None, np.logical_and),
-    "LOGICAL_NOT": _single(np.logical_not),
-    "LOGICAL_OR": _arithmetic(None, np.logical_or),
-    "MAXIMUM": _arithmetic(None, np.maximum),
-    "MINIMUM": _arithmetic(None, np.minimum),
-    "MUL": _arithmetic(tflite.MulOptions, lambda a, b: a * b),
-    "NEG": _single(np.negative),
-    "NOT_EQUAL": _arithmetic(None, lambda a, b: a != b),
+    "CEIL": _of_one(np.ceil),
+    "DIV": _of_two(_quotient),
+    "EQUAL": _of_two(np.equal),
+    "FLOOR": _of_one(np.floor),
+    "FLOOR_DIV": _of_two(np.floor_divide),
+    "FLOOR_MOD": _of_two(np.remainder),
+    "GREATER": _of_two(np.greater),
+    "GREATER_EQUAL": _of_two(np.greater_equal),
+    "LESS": _of_two(np.less),
+    "LESS_EQUAL": _of_two(np.less_equal),
+    "LOGICAL_AND": _of_two(np.logical_and),
+    "LOGICAL_NOT": _of_one(np.logical_not),
+    "LOGICAL_OR": _of_two(np.logical_or),
+    "MAXIMUM": _of_two(np.maximum),
+    "MINIMUM": _of_two(np.minimum),
+    "MUL": _of_two(np.multiply),
+    "NEG": _of_one(np.negative),
+    "NOT_EQUAL": _of_two(np.not_equal),
     "REDUCE_MAX": _reduction(np.max),
     "REDUCE_MIN": _reduction(np.min),
     "REDUCE_PROD": _reduction(np.prod),
     "SELECT": _select,
     "SELECT_V2": _select,
-    "SUB": _arithmetic(tflite.SubOptions, lambda a, b: a - b),
+    "SUB": _of_two(np.subtract),
     "SUM": _reduction(np.sum),
 }
 """Operators that shapes are computed with."""

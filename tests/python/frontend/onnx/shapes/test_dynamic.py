@@ -121,6 +121,13 @@ def chosen(graph: Chain) -> None:
     graph.node("Add", graph.x, graph.node("Cast", extent, to=TensorProto.FLOAT), outputs=["y"])
 
 
+def wrapped(graph: Chain) -> None:
+    """2^64 beside n: a run wraps it."""
+    both = graph.node("Concat", graph.extent(graph.x, 1), graph.ints(2**62), axis=0)
+    both = graph.node("Cast", graph.node("Mul", both, graph.ints(1, 4)), to=TensorProto.FLOAT)
+    graph.node("Add", graph.x, graph.node("ReduceMax", both), outputs=["y"])
+
+
 CHAINS = {
     chosen: "[1, n, 6]",
     arithmetic: "[n * 2, 3]",
@@ -133,6 +140,7 @@ CHAINS = {
     shifted: "[1, n - 1, 6]",
     tiled: "[1, n, 6]",
     scaled: "[1, n, 6]",
+    wrapped: "[1, n, 6]",
 }
 
 

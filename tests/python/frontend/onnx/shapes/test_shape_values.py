@@ -9,6 +9,7 @@ from tvm.sym import Analyzer
 
 from support.lazy import lazy
 from support.relax_vm import compiled
+from usmp.frontend.size_arithmetic import SizeArithmetic
 from usmp.objects.symbolic_size import SymbolicSize
 from usmp.relax.symbolic_sizes import bounded_analyzer
 
@@ -19,19 +20,20 @@ N, M = tirx.Var("n", "int64"), tirx.Var("m", "int64")
 INT64, INT32 = 7, 6
 
 
-def known():
+def known(opset=17):
     """What is known of sizes with 4 <= n <= 100 and 1 <= m <= 8."""
     bounds = [(N, SymbolicSize("n", 4, 100)), (M, SymbolicSize("m", 1, 8))]
-    return shape_values.ShapeValues(bounded_analyzer(bounds), [helper.make_opsetid("", 17)])
+    arithmetic = SizeArithmetic(bounded_analyzer(bounds))
+    return shape_values.ShapeValues(arithmetic, [helper.make_opsetid("", opset)])
 
 
 def tensor(extents):
     return relax.Var("x", relax.TensorType(extents, "float32"))
 
 
-def value_of(operator, *operands, domain="", outputs=1, **attributes):
+def value_of(operator, *operands, domain="", outputs=1, opset=17, **attributes):
     """The value of an operator; lists are shapes, arrays are constants, None is left out."""
-    values = known()
+    values = known(opset)
     names, inputs = [], []
     for index, operand in enumerate(operands):
         name = "" if operand is None else f"x{index}"
@@ -39,7 +41,7 @@ def value_of(operator, *operands, domain="", outputs=1, **attributes):
             shape = helper.make_node("Shape", ["x"], [name])
             operand = values.computed(shape, [tensor(operand)], {})
         elif isinstance(operand, np.ndarray):
-            operand = relax.const(operand)
+            operand = relax.const(operand, str(operand.dtype))
         names.append(name)
         inputs.append(operand)
     results = [f"y{number}" for number in range(outputs)]
@@ -70,6 +72,9 @@ def ints(*numbers, shape=None):
         ("Add", [[N], ints(1, 2, shape=(2, 1))], {}, ["n + (1)", "n + (2)"], [2, 1]),
         ("Sub", [[N, 6], [N, 2]], {}, [0, 4], [2]),
         ("Mul", [[N, 6], ints(3)], {}, ["n * (3)", 18], [2]),
+        # A run wraps what int64 does not hold.
+        ("Mul", [[N, 2**62], ints(1, 4)], {}, None, None),
+        ("Mul", [[6, 2**62], [N, 4]], {}, None, None),
         ("Div", [[N, 6], ints(2)], {}, ["n // (2)", 3], [2]),
         ("Div", [[N * 4], ints(2)], {}, ["n * (2)"], [1]),
         ("Mod", [[N * 4 + 1], ints(2)], {}, [1], [1]),
@@ -95,16 +100,17 @@ def ints(*numbers, shape=None):
         ("Concat", [[N], ints(3), [M]], {"axis": 0}, ["n", 3, "m"], [3]),
         ("Squeeze", [[N], ints(0)], {}, ["n"], []),
         ("Squeeze", [[N]], {}, ["n"], []),
-        ("Squeeze", [[N]], {"axes": [0]}, ["n"], []),
+        ("Squeeze", [[N]], {"axes": [0], "opset": 11}, ["n"], []),
         ("Squeeze", [[N, 6], ints(0)], {}, None, None),
         ("Unsqueeze", [[N, 6], ints(0)], {}, ["n", 6], [1, 2]),
-        ("Unsqueeze", [[N, 6]], {"axes": [1, 2]}, ["n", 6], [2, 1, 1]),
+        ("Unsqueeze", [[N, 6]], {"axes": [1, 2], "opset": 11}, ["n", 6], [2, 1, 1]),
         ("Unsqueeze", [[N]], {}, None, None),
         ("Reshape", [[N, 6], ints(2, -1)], {}, ["n", 6], [2, 1]),
-        ("Reshape", [[N, 6], ints(0, 1)], {}, None, None),
+        ("Reshape", [[N, 6], ints(0, 1)], {}, ["n", 6], [2, 1]),
         ("ReduceProd", [[N, 6, 2]], {}, ["n * (12)"], [1]),
-        ("ReduceProd", [[N, 6], ints(0)], {"keepdims": 0}, ["n * (6)"], []),
+        ("ReduceProd", [[N, 6], ints(0)], {"keepdims": 0, "opset": 18}, ["n * (6)"], []),
         ("ReduceProd", [[N, 6]], {"axes": [1]}, None, None),
+        ("ReduceProd", [[N, 6]], {"noop_with_empty_axes": 1, "opset": 18}, None, None),
         ("Cast", [[N, 6]], {"to": INT64}, ["n", 6], [2]),
         ("Cast", [[N, 6]], {"to": INT32}, None, None),
         # Only of what is never negative is a quotient rounded downwards.
@@ -126,6 +132,18 @@ def test_other_operators_of_that_name_are_none():
     assert value_of("Add", [N], ints(2), domain="com.microsoft") is None
     assert value_of("Add", [N], ints(2), outputs=2) is None
     assert value_of("Add", [N], tensor([1])) is None
+
+
+def test_nothing_is_still_of_integers():
+    assert value_of("Slice", [N, 6], ints(2), ints(2)).dtype == np.int64
+
+
+def test_sizes_are_no_positions_among_themselves():
+    values = known()
+    shape = values.computed(helper.make_node("Shape", ["x"], ["a"]), [tensor([N, 1])], {})
+    for operator in ("Gather", "Reshape"):
+        node = helper.make_node(operator, ["a", "a"], ["b"])
+        assert values.computed(node, [shape, shape], {}) is None
 
 
 @pytest.mark.parametrize(
@@ -164,7 +182,7 @@ def test_values_of_constants():
 
 
 def test_a_run_computes_what_depends_on_its_sizes():
-    values, builder = known(), relax.BlockBuilder()
+    values, builder = known(opset=11), relax.BlockBuilder()
     x = relax.Var("x", relax.TensorType([N, 2, M], "float32"))
     names = ["a", "b", "c"]
     with builder.function("main", [x]):

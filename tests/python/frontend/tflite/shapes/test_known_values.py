@@ -192,6 +192,27 @@ def test_a_constant_that_is_an_input_many_times_is_no_shape():
     assert calls_of(write_model(graph)) == ["relax.concat"]
 
 
+def test_three_constants_that_make_a_large_tensor_are_no_shapes():
+    """A file of 5 kB took a gigabyte."""
+    graph = Graph()
+    x, condition = graph.input((4,), "int32"), graph.constant(np.ones((340, 1, 1), bool))
+    first, second = (graph.constant(np.ones(s, np.int32)) for s in ((1, 340, 1), (1, 1, 340)))
+    chosen = graph.tensor((1, 1, 1), "int32", signature=(-1, -1, -1))
+    graph.operator("SELECT_V2", [condition, first, second], [chosen], options("SelectV2Options"))
+    graph.output(chosen, x)
+    assert calls_of(write_model(graph)) == ["relax.where"]
+
+
+def test_an_operator_with_an_input_too_many_is_not_computed():
+    graph = Graph()
+    graph.input((1,), "float32")
+    inputs = [graph.constant(np.array([number], np.int32)) for number in (1, 2, 3)]
+    y = graph.tensor((1,), "int32")
+    graph.operator("ADD", inputs, [y], options("AddOptions"))
+    graph.output(y)
+    assert message_of(write_model(graph)).startswith(f'operator 0 (ADD, output "t{y}"): ')
+
+
 def test_quotients_of_integers_are_towards_zero_and_those_of_floats_exact():
     left, right = ([7, -7, 7, -7, 6, 0], [2, 2, -2, -2, -3, -3])
     integers = _quotient(np.array(left, object), np.array(right, object))
