@@ -174,16 +174,13 @@ class ShapeValues:
 def _sizes_tensor(builder: relax.BlockBuilder, values: Values) -> Expr:
     """A tensor of int64 that a run computes of its sizes."""
     elements = [int64(value) for value in values.reshape(-1)]
-    used: list[Var] = []
-    for variable in (v for element in elements for v in nodes_of(element, Var)):
-        if not any(variable.same_as(each) for each in used):
-            used.append(variable)
+    used = list(dict.fromkeys(v for element in elements for v in nodes_of(element, Var)))
 
     def compute(*sizes: tirx.Var) -> te.Tensor:
-        own = list(zip(used, sizes, strict=True))
+        own = dict(zip(used, sizes, strict=True))
 
         def replace(variable: Var) -> tirx.Expr:
-            return next((size for each, size in own if each.same_as(variable)), variable)
+            return own.get(variable, variable)
 
         def element(*at: tirx.Var) -> tirx.Expr:
             position: Any = 0

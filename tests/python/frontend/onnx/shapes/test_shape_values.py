@@ -138,6 +138,15 @@ def test_nothing_is_still_of_integers():
     assert value_of("Slice", [N, 6], ints(2), ints(2)).dtype == np.int64
 
 
+def test_a_product_keeps_as_many_axes_as_there_were():
+    values = known(opset=11)
+    shape = values.computed(helper.make_node("Shape", ["x"], ["a"]), [tensor([N, 6])], {})
+    axes = {"axes": [0]}
+    row = values.computed(helper.make_node("Unsqueeze", ["a"], ["b"], **axes), [shape], axes)
+    values.computed(helper.make_node("ReduceProd", ["b"], ["c"]), [row], {})
+    assert shown(values.value("c", None)) == (["n * (6)"], [1, 1])
+
+
 def test_sizes_are_no_positions_among_themselves():
     values = known()
     shape = values.computed(helper.make_node("Shape", ["x"], ["a"]), [tensor([N, 1])], {})
