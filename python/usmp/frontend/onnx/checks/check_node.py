@@ -21,11 +21,9 @@ from usmp.frontend.onnx.graph.known_shapes import known_shapes
 from usmp.frontend.onnx.graph.node import NotSupported
 from usmp.frontend.onnx.graph.nodes import all_nodes, described_node, qualified_name, schema_of
 from usmp.frontend.onnx.graph.operands import Operand
+from usmp.frontend.size_arithmetic import MOST_ELEMENTS
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import shown
-
-_MOST_ELEMENTS = 1024
-"""Of a constant that says a shape, an axis or a size; more are weights."""
 
 
 def check_node(
@@ -136,7 +134,7 @@ def check_inferred(
         for name, operand in given
         if operand.value is not None
         and operand.value.dtype.kind in "iu"
-        and operand.value.size <= _MOST_ELEMENTS
+        and operand.value.size <= MOST_ELEMENTS
     }
     version = onnx.helper.make_opsetid(node.domain, opset)
     try:

@@ -35,6 +35,7 @@ from usmp.tir.nodes import nodes_of
 
 Values: TypeAlias = np.ndarray
 """Of objects: numbers, and expressions of sizes; or an array of a number type."""
+Compute: TypeAlias = Callable[[SizeArithmetic, Any, Any], Any]
 
 
 class ShapeValues:
@@ -67,7 +68,11 @@ class ShapeValues:
         inputs
             what each input is in Relax.
         """
-        values = self._evaluated(node, inputs, attributes)
+        try:
+            values = self._evaluated(node, inputs, attributes)
+        except (SizesError, ValueError, TypeError, LookupError, OverflowError):
+            # What does not go together, the converter of the operator refuses.
+            return None
         if values is None or values.size > MOST_ELEMENTS:
             return None
         self._known[node.output[0]] = values
@@ -115,13 +120,13 @@ class ShapeValues:
         values = {name: value for name, value in given.items() if value is not None}
         if len(values) < len(given):
             return None
-        try:
-            if any(value.dtype == object for value in values.values()):
-                return self._of_sizes(node, values, attributes)
+        if all(value.dtype != object for value in values.values()):
             return self._of_numbers(node, values)
-        except (SizesError, ValueError, TypeError, LookupError, OverflowError):
-            # What does not go together, the converter of the operator refuses.
-            return None
+        if node.op_type in _ARITHMETIC:
+            return self._of_each(_ARITHMETIC[node.op_type], [values[name] for name in node.input])
+        # Sizes fit 31 bits, but what is computed of them need not.
+        is_narrow = node.op_type == "Cast" and attributes["to"] != onnx.TensorProto.INT64
+        return None if is_narrow or node.op_type not in _MOVED else self._moved(node, values)
 
     def _shape(self, operator: str, tensor: Any, attributes: Mapping[str, Any]) -> Values | None:
         shape = getattr(getattr(tensor, "ty", None), "shape", None)
@@ -137,21 +142,18 @@ class ShapeValues:
         results = evaluated(node, self._opsets, values) if is_evaluated(node) else None
         return None if results is None else results[0]
 
-    def _of_sizes(
-        self, node: onnx.NodeProto, values: Mapping[str, Values], attributes: Mapping[str, Any]
-    ) -> Values | None:
-        if node.op_type in _ARITHMETIC:
-            operands = [values[name] for name in node.input]
-            if prod(np.broadcast_shapes(*(each.shape for each in operands))) > MOST_ELEMENTS:
-                return None
-            sizes, compute = self.arithmetic, _ARITHMETIC[node.op_type]
-            of_each = np.frompyfunc(lambda a, b: sizes.simplified(compute(sizes, a, b)), 2, 1)
-            result = np.asarray(reduce(of_each, operands), object)
-            return _array(result.reshape(-1).tolist(), result.shape)
-        # Sizes fit 31 bits, but what is computed of them need not.
-        if node.op_type == "Cast" and attributes["to"] != onnx.TensorProto.INT64:
+    def _of_each(self, compute: Compute, operands: Sequence[Values]) -> Values | None:
+        """What is computed of each element, with those beside it in the other operands."""
+        if prod(np.broadcast_shapes(*(each.shape for each in operands))) > MOST_ELEMENTS:
             return None
-        moved = node.input[_MOVED.get(node.op_type, slice(0))]
+        sizes = self.arithmetic
+        of_each = np.frompyfunc(lambda a, b: sizes.simplified(compute(sizes, a, b)), 2, 1)
+        result = np.asarray(reduce(of_each, operands), object)
+        return _array(result.reshape(-1).tolist(), result.shape)
+
+    def _moved(self, node: onnx.NodeProto, values: Mapping[str, Values]) -> Values | None:
+        """Elements of some inputs, which ONNX's evaluator moves as numbers of their places."""
+        moved = node.input[_MOVED[node.op_type]]
         others = Counter(node.input) - Counter(moved)
         if any(name and (name in moved or values[name].dtype == object) for name in others):
             return None
@@ -227,11 +229,11 @@ def _check_not_negative(arithmetic: SizeArithmetic, a: Any, b: Any) -> None:
         raise SizesError("a quotient of what may be negative")
 
 
-def _compared(compare: Callable[[Any, Any], Any]) -> Callable[[SizeArithmetic, Any, Any], bool]:
+def _compared(compare: Callable[[Any, Any], Any]) -> Compute:
     return lambda arithmetic, a, b: arithmetic.decided(compare(int64(a), int64(b)))
 
 
-_ARITHMETIC: dict[str, Callable[[SizeArithmetic, Any, Any], Any]] = {
+_ARITHMETIC: dict[str, Compute] = {
     "Add": lambda _, a, b: a + b,
     "Div": _quotient,
     "Equal": _compared(tirx.EQ),
