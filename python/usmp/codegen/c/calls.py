@@ -1,4 +1,4 @@
-"""What a call in TIR is: of a PrimFunc, of a function outside of the module, of an operator."""
+"""Calls in TIR: their side effects, and the names of external functions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ _IMPURE_CALLS = ("tirx.call_extern", "tirx.tvm_call_cpacked", "tirx.tvm_call_pac
 
 
 def may_have_effects(expr: tirx.Expr, calls: CallResolver) -> bool:
-    """Whether it matters when, or how often, `expr` is evaluated: a PrimFunc may write to memory,
-    also one that is called as if it were a pure function."""
+    """Return whether evaluating `expr` may have side effects.
+
+    A call of a PrimFunc may write to memory, even by `call_pure_extern`.
+    """
     return any(
         isinstance(call.op, GlobalVar)
         or call.op.name in _IMPURE_CALLS
@@ -28,23 +30,23 @@ def may_have_effects(expr: tirx.Expr, calls: CallResolver) -> bool:
 
 
 def reads_memory(expr: tirx.Expr, calls: CallResolver) -> bool:
-    """Whether the value of `expr` may differ after a store, or after a call."""
+    """Return whether a store or a call may change the value of `expr`."""
     return bool(nodes_of(expr, TensorLoad)) or may_have_effects(expr, calls)
 
 
 def extern_name(call: Call) -> str | None:
-    """The name of the function that `call` names by a string, if it does."""
+    """Return the name of the external function that `call` calls, or None for other calls."""
     is_extern = isinstance(call.op, Op) and call.op.name in EXTERN_CALLS
     return call.args[0].value if is_extern and isinstance(call.args[0], StringImm) else None
 
 
 def extern_function(call: Call) -> str:
-    """The name of the function that `call` names by a string, for C.
+    """Return the name of the external function that `call` calls, checked for C.
 
     Raises
     ------
     UnsupportedInC
-        it is not a constant, or no name that a function can have in C.
+        the name is not a constant, or not a valid function name in C.
     """
     name = extern_name(call)
     if name is None:
@@ -58,6 +60,6 @@ def extern_function(call: Call) -> str:
 
 
 def extern_names(body: tirx.Stmt) -> list[str]:
-    """Names of the functions that `body` calls by a string."""
+    """Return the names of the external functions that `body` calls, without duplicates."""
     names = map(extern_name, nodes_of(body, Call))
     return list(dict.fromkeys(name for name in names if name is not None))

@@ -1,4 +1,4 @@
-"""Comparisons whose values follow from the types of their operands, or from each other."""
+"""Comparisons that are decided by the types of their operands or by other comparisons."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _MIRRORED: dict[type, type] = {
     tirx.GT: tirx.LT,
     tirx.GE: tirx.LE,
 }
-"""The comparison of the same operands in the other order."""
+"""The equivalent comparison after its operands are swapped."""
 
 
 def comparison_with_limit(expr: tirx.Expr, calls: CallResolver) -> str | None:
-    """The value of a comparison with its type's least or greatest value, if that decides it.
+    """Return the constant value in C of a comparison that the limits of its type decide, or None.
 
-    Compilers warn of such comparisons.
+    Compilers warn of comparisons that are always true or false.
     """
     if not isinstance(expr, (tirx.LT, tirx.LE, tirx.GT, tirx.GE)) or may_have_effects(expr, calls):
         return None
@@ -41,9 +41,9 @@ def comparison_with_limit(expr: tirx.Expr, calls: CallResolver) -> str | None:
 
 
 def is_contradiction(expr: tirx.And, calls: CallResolver) -> bool:
-    """Whether comparisons of one variable with constants exclude each other.
+    """Return whether no value of a variable fulfills all its comparisons with constants.
 
-    Compilers warn of such conditions. Here they are of windows of which no element is in the data.
+    Compilers warn of such conditions, which come from kernel windows that lie entirely in padding.
     """
     if may_have_effects(expr, calls):
         return False
@@ -58,7 +58,7 @@ def is_contradiction(expr: tirx.And, calls: CallResolver) -> bool:
 
 
 def _bound(expr: tirx.Expr) -> tuple[Var, Range] | None:
-    """A variable, and what a comparison with a constant leaves of it."""
+    """Return the variable that is compared with a constant, and its range where that is true."""
     kind = type(expr)
     if kind not in _MIRRORED:
         return None

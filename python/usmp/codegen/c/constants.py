@@ -17,10 +17,10 @@ _LINE_LENGTH = 98
 
 
 def print_constant_pool(pool: AllocatedPoolInfo, name: str, attributes: str) -> str:
-    """The definition of an internal constant pool, with attributes of the C compiler.
+    """Return the C definition of an internal constant pool, with the compiler's `attributes`.
 
-    Every byte of the pool belongs to a member, so that the compiler adds no padding: offsets are
-    those of the plan on every machine, and the data does not depend on its byte order.
+    Every byte of the pool belongs to a member, so that the compiler adds no padding and the
+    offsets are those of the plan. Typed members make the text independent of the byte order.
     """
     members: list[str] = []
     values: list[str] = []
@@ -44,7 +44,7 @@ def print_constant_pool(pool: AllocatedPoolInfo, name: str, attributes: str) -> 
 
 
 def constant_pool_bytes(pool: AllocatedPoolInfo) -> bytes:
-    """The content of a constant pool, little-endian, gaps filled with zeros."""
+    """Return the content of a constant pool, little-endian, with zeros in gaps."""
     content = bytearray(pool.allocated_size)
     for info in _constants(pool):
         data = _array(info)
@@ -54,9 +54,9 @@ def constant_pool_bytes(pool: AllocatedPoolInfo) -> bytes:
 
 
 def struct_size_bytes(pool: AllocatedPoolInfo) -> int:
-    """Bytes of the pool, up to a whole number of its largest elements, as C sizes a struct.
+    """Return the bytes of the pool's struct: rounded up to a multiple of its largest element.
 
-    At least 1: constants without elements are no members, and C has no struct without members.
+    At least 1, because empty constants are no members, and C has no struct without members.
     """
     arrays = [_array(info) for info in _constants(pool)]
     unit = max((array.itemsize for array in arrays if array.size > 0), default=1)
@@ -75,7 +75,10 @@ def _array(info: ConstantInfo) -> np.ndarray:
 
 
 def _with_gaps(pool: AllocatedPoolInfo, size: int) -> Iterator[tuple[ConstantInfo | None, int]]:
-    """The constants in address order, each with the number of unused bytes before it."""
+    """Yield the constants in address order, each with the bytes of the gap before it.
+
+    A gap at the end of the struct comes last, with None as its constant.
+    """
     end = 0
     for info in _constants(pool):
         if _array(info).size > 0:
@@ -86,7 +89,7 @@ def _with_gaps(pool: AllocatedPoolInfo, size: int) -> Iterator[tuple[ConstantInf
 
 
 def _values(data: np.ndarray, dtype: str) -> str:
-    """The elements as initializers, as many a line as fit."""
+    """Return the elements as initializers, in lines as long as allowed."""
     small = is_small_float(dtype)
     words = (
         element_literals(as_integers(data), "uint16") if small else element_literals(data, dtype)

@@ -1,8 +1,7 @@
-"""Macros that sketches and firmware have from the headers of their core, board and device.
+"""Macros in the headers of cores, boards and devices, which sketches and firmware include.
 
-The tables have the macros without parameters by whose names a tensor may well be called; a `#`
-stands for any number. A macro with parameters leaves a member of a struct alone, because no
-parenthesis follows it.
+The tables list macros without parameters that a tensor could have as its name; `#` stands for any
+number. A macro with parameters does not replace a struct member, because no parenthesis follows.
 
 Sources: Arduino's cores for AVR, SAM, SAMD, mbed, Renesas, ESP8266, ESP32, RP2040, nRF52 and STM32,
 avr-libc, CMSIS, device headers of ST, Microchip and Renesas, Zephyr, FreeRTOS and ESP-IDF.
@@ -31,7 +30,7 @@ _ARDUINO = """A# ADC_# ALIGNPAD AN# ANALOG AREF ATEMP AVBAT AVREF BIN BIT# BOARD
     synchronized TEST_MODE TIMER# TIMER#A TIMER#B TIMER#C TIMER#D TIMERA# TIMERB# TRANSFER_PGM
     TRANSFER_RELEASE TRANSFER_ZERO TWO_PI TX TX# TXLED# UART# UART_RX UART_TX V_REF VCC_#V# VDD
     WAKEUP_PULLDOWN WAKEUP_PULLUP WEAK"""
-"""Constants, pins and units of Arduino.h and its pins_arduino.h."""
+"""Constants, pins and units in Arduino.h and pins_arduino.h."""
 
 _AVR = """ACBG ACD ACI ACIC ACIE ACIR# ACIRS ACIS# ACME ACO acosf ACSR ADATE ADC#D ADCH ADCH# ADCL
     ADCL# ADCSR ADCSRA ADCSRB ADCW ADDEN ADEN ADFR ADHSM ADIE ADIF ADLAR ADMUX ADPS# ADSC ADTS#
@@ -75,7 +74,7 @@ _AVR = """ACBG ACD ACI ACIC ACIE ACIR# ACIRS ACIS# ACME ACO acosf ACSR ADATE ADC
     USISR USITC USIWM# UVREGE VBUS VBUSTE VBUSTI WAKEUPE WAKEUPI WCOL WDCE WDE WDIE WDIF WDP# WDRF
     WDTCR WDTCSR WDTIE WDTIF WDTOE WGM# XH XL XMBK XMCRA XMCRB XMM# XRAMEND XRAMSIZE XRAMSTART
     XREFEN YH YL ZH ZL"""
-"""Registers of ATmega and ATtiny and their bits, and functions of <math.h> in avr-libc."""
+"""Registers and bits of ATmega and ATtiny, and macros in avr-libc's <math.h>."""
 
 _PERIPHERALS = """AC AC# ADC ADC# ADF# AES AES# AFIO ART BDMA BDMA# BKP BOD CAN CAN# CCB CCL
     CEC CHIPID CLKCTRL CMCC COMP COMP# CORDIC CoreDebug CPU CPU#X CPUINT CRC CRC# CRCSCAN CRS CRYP
@@ -105,12 +104,12 @@ _SYSTEMS = """ALWAYS_INLINE BITS_PER_LONG BITS_PER_LONG_LONG CODE_UNREACHABLE DM
     K_INHERIT_PERMS K_NO_WAIT K_TICKS_FOREVER K_USER MIN_PER_HOUR MSEC_PER_SEC NOINLINE_ATTR
     NSEC_PER_MSEC NSEC_PER_SEC NSEC_PER_USEC PACKED_ATTR ROMFN_ATTR RTC_DATA_ATTR SEC_PER_MIN
     SIZE_IRRELEVANT USEC_PER_MSEC USEC_PER_SEC WORD_ALIGNED_ATTR ZRESTRICT"""
-"""Zephyr and ESP-IDF."""
+"""Macros of Zephyr and ESP-IDF."""
 
 _NUMBERED = frozenset(f"{_ARDUINO} {_AVR} {_PERIPHERALS} {_SYSTEMS}".split())
 _NUMBER = re.compile(r"\d+")
 _PATTERN = re.compile(
-    # Pins, ports, numbers of binary.h, serial ports and what USB needs.
+    # Pins, ports, the constants of binary.h, serial ports and USB.
     r"P[A-L]|P[A-Z]_?\d+(_ALT\d)?|(PORT|PIN|DDR?)[A-L]\d*|B[01]{1,8}|Serial(\d|[A-Z]\w*)?"
     r"|(PIN|LED|SERIAL\d?|USB|CDC|MSC|REQUEST)_\w+"
     # Timers, serial ports, fuses and interrupts of AVRs.
@@ -124,14 +123,14 @@ _PATTERN = re.compile(
     r"|pio\d|pll_(sys|usb)|powman|psm|pwm|qmi|resets|rosc|rtc|sio|spi\d|ssi|syscfg|sysinfo|timer\d?"
     r"|ticks|trng|uart\d|usb(_dpram)?|vreg(_and_chip_reset)?|watchdog|xip(_ctrl)?|xosc)_hw"
     r"|interp\d|usb_dpram"
-    # Results of ESP-IDF, flags of pins of Zephyr and ESP-IDF.
+    # Error codes of ESP-IDF, pin flags of Zephyr and ESP-IDF.
     r"|ESP_(OK|FAIL|ERR_\w+)|GPIO_[A-Z0-9_]+"
-    # Fields of registers, options of a build, constants of FreeRTOS.
+    # Register fields, build options, constants of FreeRTOS.
     r"|[A-Z][A-Z0-9]*_\w+_(Msk|Pos)|[A-Z][A-Z0-9_]*_(bm|bp|gm|gp)|NRF_[A-Z0-9_]+"
     r"|(DT_N|DT_CHOSEN)_\w+|(config|pd|port|tsk)[A-Z]{2}\w*"
 )
 
 
 def is_macro_of_a_core(identifier: str) -> bool:
-    """Whether a header of a core or of its vendor may define this macro."""
+    """Return whether a header of a core, board or device may define a macro of this name."""
     return _NUMBER.sub("#", identifier) in _NUMBERED or _PATTERN.fullmatch(identifier) is not None

@@ -66,16 +66,16 @@ _NOT_LOWERED = {
     "tirx.fabs": "fabs",
     "tirx.fmod": "fmod",
 }
-"""Operators that LowerIntrin leaves, and their functions in C."""
+"""The C functions of operators that LowerIntrin does not lower."""
 
 
 class ExpressionPrinter:
-    """Prints the expressions of one function.
+    """A printer of the expressions in one function.
 
     Parameters
     ----------
     names
-        C identifier of each variable and buffer in scope, filled by the caller as it goes.
+        C identifier of each variable and buffer in scope, which the caller adds at declarations.
     scalars
         buffers of one element that are plain C variables.
     functions
@@ -83,7 +83,7 @@ class ExpressionPrinter:
     helpers
         collects the helper functions that the text needs.
     calls
-        the PrimFuncs that may be called by the names that they have in C.
+        finds the PrimFunc that a call by name calls.
     """
 
     def __init__(
@@ -102,15 +102,15 @@ class ExpressionPrinter:
         self.substitutions: dict[Var, Operand] = {}
 
     def print(self, expr: tirx.Expr) -> str:
-        """`expr` as C text that can stand alone, between commas or in brackets."""
+        """Return `expr` as C text that is valid alone, between commas or in brackets."""
         return self._visit(expr).text
 
     def compared(self, expr: tirx.Expr) -> str:
-        """`expr` as C text that can stand beside `<`."""
+        """Return `expr` as C text that can be an operand of `<`."""
         return self._visit(expr).inside(Level.SHIFT)
 
     def element(self, buffer: Var, indices: list[tirx.Expr]) -> str:
-        """The lvalue of a buffer element."""
+        """Return the lvalue of a buffer element."""
         index = _only_index(buffer, indices)
         if buffer in self.scalars:
             return self._name(buffer)
@@ -152,15 +152,15 @@ class ExpressionPrinter:
             return self._library("fmod", dtype, expr.a, expr.b)
         left, right = self._visit(expr.a), self._visit(expr.b)
         text = arithmetic(operator, level, left, right, dtype)
-        # C promotes to int; TIR wraps at the narrow type.
+        # Wrap the result as TIR does, because C promotes narrow operands to int.
         return self._wrapped(text, dtype) if is_narrow_integer(dtype) else text
 
     def _wrapped(self, operand: Operand, dtype: str) -> Operand:
-        """Return a cast to a TIR type that shows that the operand is a whole expression."""
+        """Return a cast of the operand to a TIR type, with the operand in parentheses."""
         return Operand(f"({c_type(dtype)})({operand.text})", Level.UNARY)
 
     def _library(self, stem: str, dtype: str, *arguments: tirx.Expr) -> Operand:
-        """A call of a function of <math.h>."""
+        """Return a call of a function of <math.h>."""
         if not is_float(dtype):
             raise UnsupportedInC(f"{stem} of {dtype}")
         function = f"{stem}f" if dtype == "float32" else stem
@@ -177,7 +177,7 @@ class ExpressionPrinter:
         return Operand(f"{function}({self.print(expr.a)}, {self.print(expr.b)})")
 
     def _not(self, expr: tirx.Not) -> Operand:
-        # Compilers warn of `!a == b`: it gets parentheses as a comparison would.
+        # Print `(!a) == b`, because compilers warn of `!a == b`.
         return Operand(f"!{self._visit(expr.a).inside(Level.UNARY)}", Level.EQUAL)
 
     def _conditional(self, condition: tirx.Expr, yes: tirx.Expr, no: tirx.Expr) -> Operand:
@@ -197,8 +197,8 @@ class ExpressionPrinter:
         return converted(value, c_type(target))
 
     def _convert(self, expr: tirx.Cast, target: str, source: str) -> Operand:
-        """A conversion from or to a type that C lacks."""
-        # A double has all that a float has.
+        """Return the conversion from or to an element type that C lacks."""
+        # Convert by way of float, because each float is a double, too.
         through = "float32" if target == "float64" else target
         if conversion_name(through, source) not in C_CONVERSIONS:
             raise UnsupportedInC(
@@ -249,7 +249,7 @@ class ExpressionPrinter:
         return visit(self, expr)
 
     def _call_of(self, function: str, arguments: Sequence[tirx.Expr]) -> Operand:
-        """A call of a PrimFunc."""
+        """Return a call of a PrimFunc."""
         name = self.functions.get(function)
         if name is None:
             raise UnsupportedInC(f"call of {function}, which the module lacks")
@@ -263,7 +263,7 @@ class ExpressionPrinter:
         value, count = self._visit(expr.a), self._visit(expr.b)
         if dtype in ("uint32", "uint64"):
             return arithmetic("<<", Level.SHIFT, value, count, dtype)
-        # Undefined in C for negative numbers, and for those that leave the type.
+        # Shift unsigned, because C leaves `<<` undefined for negative values and on overflow.
         unsigned = "uint64_t" if dtype == "int64" else "uint32_t"
         value = converted(value, unsigned)
         return self._wrapped(arithmetic("<<", Level.SHIFT, value, count, dtype), dtype)
@@ -273,7 +273,7 @@ class ExpressionPrinter:
         if dtype == "bool":
             return self._not(tirx.Not(expr.a))
         if dtype in ("uint8", "uint16"):
-            # C would promote to int before it complements; gcc warns of `~`, even with a cast.
+            # Subtract, because `~` would complement an int, and gcc warns of it even with a cast.
             ones = Operand(str(type_range(dtype)[1]))
             return self._wrapped(infix("-", Level.ADD, ones, self._visit(expr.a)), dtype)
         value = self._visit(expr.a)
@@ -329,7 +329,7 @@ class ExpressionPrinter:
         return Operand(f"{function}({', '.join(self.print(a) for a in expr.args[1:])})")
 
     def tensor_intrinsic(self, call: Call) -> str:
-        """The call of a tensor intrinsic, whose loads stand for addresses."""
+        """Return the call of a tensor intrinsic, which takes the addresses of its loads."""
         function = extern_function(call)
         if function not in C_TENSOR_INTRINSICS:
             raise UnsupportedInC(f"there is no tensor intrinsic {function}")
@@ -379,7 +379,10 @@ def _check_is_computable(dtype: str, expr: tirx.Expr) -> None:
 
 
 def _saturated_int8(expr: tirx.Min | tirx.Max) -> tirx.Expr | None:
-    """What both limits of 8 bits are applied to, for which processors have an instruction."""
+    """Return the operand of a saturation to int8, or None for other expressions.
+
+    Processors have an instruction for the saturation.
+    """
     inner = expr.a
     is_limited = (
         isinstance(inner, tirx.Min | tirx.Max)

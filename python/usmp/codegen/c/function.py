@@ -32,7 +32,7 @@ from usmp.tir.unrolled_loops import unrolled_iterations
 _LINE_LENGTH = 100
 _JUMPS = {"tirx.break_loop": "break", "tirx.continue_loop": "continue"}
 _COMPOUND = {tirx.Add: "+=", tirx.Sub: "-=", tirx.Mul: "*="}
-"""`x = x + y` as `x += y`: the same operation on the same operands in the same order."""
+"""Compound assignments: `x += y` for `x = x + y`, with the operands in the same order."""
 
 
 def print_function(
@@ -41,24 +41,24 @@ def print_function(
     helpers: Helpers,
     stays_apart: bool = False,
 ) -> str:
-    """The definition of a PrimFunc as a static C function.
+    """Return the definition of a PrimFunc as a static C function.
 
     Parameters
     ----------
     facts
-        the PrimFunc, in flat TIR after LowerIntrin for target "c", and what is known of it.
+        the PrimFunc, in flat TIR after LowerIntrin for target "c", with its analyses.
     functions
         C names of all PrimFuncs of the module, by the names of their GlobalVars.
     helpers
         collects the helper functions that the code needs.
     stays_apart
-        whether compilers are to call it: inlined into its caller, it would share the registers of
-        its loops with all others.
+        whether compilers must not inline the function. Inlined, its loops would share registers
+        with all other loops of the caller.
 
     Raises
     ------
     UnsupportedInC
-        the function has something that portable C99 lacks.
+        the function needs something that portable C99 lacks.
     """
     try:
         with report_faults(f"to write operator {facts.name} in C"):
@@ -68,12 +68,12 @@ def print_function(
 
 
 def parameter_types(func: tirx.PrimFunc, written: set[int]) -> list[str]:
-    """The C type of each parameter."""
+    """Return the C type of each parameter; `written` has indices of parameters."""
     return [_parameter_type(param, index in written) for index, param in enumerate(func.params)]
 
 
 def result_type(func: tirx.PrimFunc) -> str:
-    """The C type of what the function returns."""
+    """Return the C type of the function's result."""
     dtype = str(getattr(func.ret_type, "dtype", "void"))
     return "void" if dtype in ("", "void") else c_type(dtype)
 
@@ -100,9 +100,9 @@ class _FunctionPrinter:
             self.names, self.scalars, functions, helpers, facts.calls
         )
         self.types: dict[str, str] = {}
-        """Of the parameters and variables that are declared so far, but not scalars that change."""
+        """C types of the parameters and variables declared so far, without mutable scalars."""
         self.own_functions: list[str] = []
-        """What the function calls; they come before it."""
+        """Definitions of outlined functions, which precede the function itself."""
         self.lines: list[str] = []
         self.indent = 1
 
@@ -115,7 +115,7 @@ class _FunctionPrinter:
             declared.append(f"{type_name} {name}")
         self._statement(self.func.body)
         words = set(re.findall(r"\w+", "\n".join(self.lines)))
-        # The bodies of tensor intrinsics, of which only the calls are printed, may use more.
+        # Search the text, because the body of a tensor intrinsic is not printed and may use more.
         unused = [self.names[param] for param in self.func.params if self.names[param] not in words]
         self.lines[:0] = [f"  (void){name};" for name in unused]
         start = "static TVMGEN_NOINLINE" if stays_apart else "static"
@@ -149,7 +149,7 @@ class _FunctionPrinter:
             self._statement(child)
 
     def _allocate(self, stmt: tirx.AllocBuffer) -> None:
-        """What was not planned is a C local: scratch in registers or on the stack."""
+        """Print an unplanned allocation as a local variable, in registers or on the stack."""
         buffer = stmt.buffer
         if CONSTANT_DATA_ATTR.is_on(stmt):
             raise UnsupportedInC(f"constant {buffer.name} is in no constant pool")
@@ -160,21 +160,21 @@ class _FunctionPrinter:
         if buffer in self.declared_by_store:
             return
         if buffer in self.scalars:
-            # Compilers warn where they cannot see that the first store, in a loop or branch, runs.
+            # Initialize: compilers warn if the first store is in a loop or branch that may not run.
             self._line(f"{c_type(str(buffer.dtype))} {name} = 0;")
             self._silence(buffer)
             return
         extents = [extent for extent in buffer.shape if isinstance(extent, IntImm)]
         if len(extents) != 1:
             raise UnsupportedInC(f"buffer {buffer.name} is not of constant size")
-        # Functions take plain pointers to it: unlike memory of a pool, it keeps its type.
+        # No alias type is needed, because a local array, unlike pool memory, keeps its type.
         element = c_type(str(buffer.dtype))
         self.types[name] = f"{element}*"
         self._line(f"{element} {name}[{max(int(extents[0]), 1)}];")
         self._silence(buffer)
 
     def _silence(self, buffer: Var) -> None:
-        """Compilers warn of variables that nothing reads."""
+        """Print a use of a variable that nothing reads, because compilers warn of those."""
         if buffer in self.never_read:
             self._line(f"(void){self.names[buffer]};")
 
@@ -193,10 +193,10 @@ class _FunctionPrinter:
         self._line(f"{pointer[0]} {name} = {pointer[1]};")
 
     def _pointer(self, view: Var, dtype: str, data: tirx.Expr) -> tuple[str, str]:
-        """Type and value of a pointer through which `view` is accessed.
+        """Return the type and value of a pointer through which `view` is accessed.
 
-        The cast by way of `void*` keeps compilers from warning: the planner has seen to the
-        alignment.
+        The cast goes through `void*` because compilers warn of an increased alignment. The planner
+        has aligned the buffer.
         """
         const = "" if view in self.facts.written else "const "
         element = "void" if dtype in ("", "void") else memory_type(dtype)
@@ -251,10 +251,10 @@ class _FunctionPrinter:
             self._line(f"(void)({self.expressions.print(stmt.value)});")
 
     def _origin(self, call: tirx.Expr) -> None:
-        """Which operators of the model a call is for."""
-        found = operators_in(call.span) if isinstance(call, Call) else ()
-        if found:
-            self._line(f"/* {comment_text(titles([o.as_json() for o in found]))} */")
+        """Print a comment with the operators of the model that a call computes."""
+        operators = operators_in(call.span) if isinstance(call, Call) else ()
+        if operators:
+            self._line(f"/* {comment_text(titles([o.as_json() for o in operators]))} */")
 
     def _attribute(self, stmt: tirx.AttrStmt) -> None:
         call, function = intrinsic_call(stmt), own_function_name(stmt)
@@ -270,8 +270,10 @@ class _FunctionPrinter:
                 self._statement(part)
 
     def _own_function(self, name: str, body: tirx.Stmt) -> None:
-        """A function of the variables that its statements mention, and a call of it; the statements
-        themselves if they may change some of these."""
+        """Print `body` as a function, with the variables that it uses as parameters, and a call.
+
+        If `body` may change an outer scalar, print the statements in place.
+        """
         known = dict(self.types)
         changing = {self.names[scalar] for scalar in self.scalars if scalar in self.names}
         outer, self.lines = self.lines, []
@@ -296,7 +298,7 @@ class _FunctionPrinter:
             self._block("} else", stmt.else_case)
 
     def _for(self, stmt: tirx.For) -> None:
-        """Any kind of loop may run its iterations one after the other."""
+        """Print any loop as serial, which is valid for every kind but thread-bound loops."""
         if stmt.kind == tirx.ForKind.THREAD_BINDING:
             raise UnsupportedInC(f"loop {stmt.loop_var.name} is bound to a thread")
         name = self.names[stmt.loop_var] = self.scope.unique(stmt.loop_var.name)
@@ -313,7 +315,8 @@ class _FunctionPrinter:
         self._block(f"for ({index} {name} = {start}; {name} < {stop}; {advance})", stmt.body)
 
     def _loop_constant(self, name: str, value: tirx.Expr) -> str:
-        """`value`, in a variable if the loop's body could change it: TIR evaluates it once."""
+        """Return `value` as text. Store it in a variable if the loop's body may change it, because
+        TIR evaluates it once."""
         if not reads_memory(value, self.facts.calls):
             return self.expressions.compared(value)
         text = self.expressions.print(value)
@@ -356,7 +359,7 @@ class _FunctionPrinter:
 
 
 def _head(begin: str, name: str, declared: Sequence[str]) -> str:
-    """The first lines of a definition."""
+    """Return the head of a function definition, in several lines if one is too long."""
     start = f"{begin} {name}("
     head = f"{start}{', '.join(declared) or 'void'}) {{"
     return (
@@ -374,7 +377,7 @@ def _is_zero(expr: tirx.Expr | None) -> bool:
 
 
 def _sets(stmt: tirx.Stmt | None, scalar: Var) -> bool:
-    """Whether `stmt` gives `scalar` a value that does not depend on the one that it had."""
+    """Return whether `stmt` sets `scalar` to a value independent of its previous value."""
     return (
         isinstance(stmt, tirx.BufferStore)
         and stmt.buffer.same_as(scalar)

@@ -1,4 +1,4 @@
-"""What the functions of a source file need before them: small helpers, declarations."""
+"""Helper functions and declarations that precede the functions of a source file."""
 
 from __future__ import annotations
 
@@ -20,34 +20,35 @@ _FUNCTIONS = C_INTRINSICS | C_ARITHMETIC | C_SIZES | C_TENSOR_INTRINSICS
 
 
 def is_helper(name: str) -> bool:
-    """Whether a function is defined here, if code calls it."""
+    """Return whether `Helpers.intrinsic` can define the function."""
     return name in _FUNCTIONS
 
 
 @cache
 def _called_by(name: str) -> tuple[str, ...]:
-    """The functions that a function calls, in the order in which they are defined here."""
+    """Return the helpers that a helper mentions, in the order of `_FUNCTIONS`."""
     words = set(re.findall(r"\w+", _FUNCTIONS[name]))
     return tuple(other for other in _FUNCTIONS if other != name and other in words)
 
 
 @dataclass
 class Helpers:
-    """Small functions that the printed expressions call; name -> C definition."""
+    """The helper functions and external declarations that printed expressions need."""
 
     definitions: dict[str, str] = field(default_factory=dict)
+    """Helper functions; name -> C definition."""
     externs: dict[str, str] = field(default_factory=dict)
     """Functions of the user that the code calls; name -> C declaration."""
     declared: frozenset[str] = frozenset()
-    """Functions of the user that the header declares."""
+    """Names of the user's functions that the header declares."""
 
     @property
     def ask_for_features(self) -> bool:
-        """Whether there are functions that ask for the features of the core."""
+        """Whether a helper depends on macros for the features of the core."""
         return any("TVMGEN_INLINE" in text for text in self.definitions.values())
 
     def extreme(self, name: str, dtype: str, operator: str) -> str:
-        """A `min` or `max` that evaluates each operand once."""
+        """Define a `min` or `max` that evaluates each operand once; return its name."""
         c = c_type(dtype)
         function = f"tvmgen_{name}_{dtype}"
         self.definitions[function] = (
@@ -56,10 +57,10 @@ class Helpers:
         return function
 
     def written_out(self) -> str:
-        """What stands before statements that were a loop.
+        """Define a barrier that precedes the statements of an unrolled loop; return its name.
 
-        GCC at -O3 would take several iterations of the loop around them at a time, and add up what
-        it multiplied one by one.
+        Without the barrier, GCC at -O3 vectorizes the outer loop: it multiplies vectors but still
+        adds the products one by one, which is slower than scalar code.
         """
         function = "tvmgen_written_out"
         self.definitions[function] = (
@@ -72,7 +73,7 @@ class Helpers:
         return function
 
     def reinterpret(self, source: str, target: str) -> str:
-        """The bits of one type as another of the same size."""
+        """Define a bit cast between types of the same size; return its name."""
         function = f"tvmgen_{target}_from_bits_of_{source}"
         self.definitions[function] = (
             f"static inline {c_type(target)} {function}({c_type(source)} value) {{\n"
@@ -84,13 +85,13 @@ class Helpers:
         return function
 
     def conversion(self, target: str, source: str) -> str:
-        """From or to a floating-point type that C lacks."""
+        """Define a conversion from or to a floating-point type that C lacks; return its name."""
         function = conversion_name(target, source)
         self.definitions[function] = C_CONVERSIONS[function]
         return function
 
     def intrinsic(self, name: str) -> None:
-        """A fixed-point function, and before it those that it calls."""
+        """Define a function of `_FUNCTIONS`, after the functions that it calls."""
         if name in self.definitions:
             return
         for other in _called_by(name):
@@ -98,7 +99,7 @@ class Helpers:
         self.definitions[name] = _FUNCTIONS[name]
 
     def extern(self, name: str, declaration: str) -> None:
-        """Declare a function of the user, if the header does not."""
+        """Declare a function of the user unless the header does."""
         if name in self.declared:
             return
         if self.externs.setdefault(name, declaration) != declaration:

@@ -1,4 +1,4 @@
-"""What a source file includes of the C library: the headers of the functions that it calls."""
+"""Includes of <math.h> and <string.h> in source files that use them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from usmp.tir.math_functions import MATH_FUNCTIONS
 
 _MATH = frozenset({"NAN", "INFINITY", *(f"{name}(" for name in MATH_FUNCTIONS | {"isnan"})})
 _STRING = frozenset({"memcpy(", "memmove(", "memset("})
-"""The constants and calls that need <math.h>, and those that need <string.h>."""
+"""Constants and calls that need <math.h>, and calls that need <string.h>."""
 
 _INCLUDE_STRING = """\
 #if __STDC_HOSTED__
@@ -23,13 +23,12 @@ void* memset(void* to, int value, size_t size);
 """
 
 _NOT_CODE = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\])*"', re.DOTALL)
-"""Comments and strings, which may hold any text of a model."""
+"""Comments and strings, which are skipped because they may contain any text of a model."""
 _NAMES_AND_CALLS = re.compile(r"[A-Za-z_]\w*\(?")
 
 
 def library_includes(text: str) -> str:
-    """Return the lines that include what a C text uses of <math.h> and <string.h>; empty if it uses
-    nothing of them."""
+    """Return the include lines that a C text needs for <math.h> and <string.h>; may be empty."""
     used = set(_NAMES_AND_CALLS.findall(_NOT_CODE.sub(" ", text)))
     math = "" if _MATH.isdisjoint(used) else "#include <math.h>\n"
     return math if _STRING.isdisjoint(used) else math + _INCLUDE_STRING

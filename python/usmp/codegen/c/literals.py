@@ -1,4 +1,4 @@
-"""Constants of TIR as C99 text."""
+"""TIR constants as C99 literals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from usmp.codegen.c.types import UnsupportedInC
 
 
 def integer_literal(value: int, dtype: str) -> str:
-    """An integer constant of TIR type `dtype`."""
+    """Return the literal of an integer of TIR type `dtype`."""
     bits = 1 if dtype == "bool" else int(dtype.removeprefix("u").removeprefix("int"))
     if bits >= 32 and value == -(2 ** (bits - 1)):
         return f"INT{bits}_MIN"
@@ -19,7 +19,7 @@ def integer_literal(value: int, dtype: str) -> str:
 
 
 def float_literal(value: float, dtype: str) -> str:
-    """The shortest decimal constant that is exactly the TIR value."""
+    """Return the shortest decimal literal that C reads as exactly this value."""
     if dtype not in ("float32", "float64"):
         raise UnsupportedInC(f"element type {dtype} has no portable C99 type")
     number = np.float32(value) if dtype == "float32" else np.float64(value)
@@ -31,9 +31,9 @@ def float_literal(value: float, dtype: str) -> str:
 
 
 def element_literals(elements: np.ndarray, dtype: str) -> list[str]:
-    """The literals of all elements of an array, whose TIR type is `dtype`.
+    """Return the literals of all elements of an array of TIR type `dtype`.
 
-    They are those of the functions above, which ask more of each element than its text takes.
+    They equal the results of the functions above, which are too slow to call for each element.
     """
     if dtype in ("float32", "float64"):
         numbers = elements.reshape(-1).astype(dtype, copy=False)

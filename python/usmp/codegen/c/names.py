@@ -12,17 +12,16 @@ from usmp.support.unique_names import UniqueNames
 from usmp.tir.math_functions import MATH_FUNCTIONS
 
 _LONGEST_PART = 128
-"""Characters of a name in C, so that names of files and lines of C stay short enough for all."""
+"""Most characters of a name in C, because file systems and compilers limit names and lines."""
 _DIGEST_LENGTH = 16
 
 
 def replace_forbidden(name: str) -> str:
-    """`name` as a part of a C identifier or of a file's name: every other byte of its UTF-8 becomes
-    an underscore.
+    """Return `name` as a part of a C identifier or file name, with an underscore for each byte of
+    its UTF-8 that is no ASCII letter or digit.
 
-    So did TVM 0.18, on which the names of members and macros in applications depend. What would be
-    longer than 128 characters ends with a digest of all of them, so that it still differs from
-    others that begin alike.
+    TVM 0.18 did this too, and applications use its names of members and macros. A result longer
+    than 128 characters is cut and ends with a digest of the whole name, so that it stays unique.
     """
     content = name.encode("utf-8", "surrogatepass")
     part = re.sub(rb"[^0-9A-Za-z]", b"_", content).decode()
@@ -33,17 +32,17 @@ def replace_forbidden(name: str) -> str:
 
 
 def symbol_prefix(module_name: str) -> str:
-    """Of every external C symbol of a model."""
+    """Return the prefix of every external C symbol of a model."""
     return f"tvmgen_{replace_forbidden(module_name)}"
 
 
 def sanitise(name: str) -> str:
-    """Return `name` as a C identifier for a header, where macros of all other headers may be."""
+    """Return `name` as a C identifier that no macro of another header replaces."""
     return not_a_macro(_identifier(name))
 
 
 def not_a_macro(identifier: str) -> str:
-    """Return the C identifier, changed if it is reserved, or a macro of a core or a device."""
+    """Return the C identifier, changed if it is reserved or a macro of a core, board or device."""
     return f"{identifier}_" if is_macro_of_a_core(identifier) else not_reserved(identifier)
 
 
@@ -54,7 +53,7 @@ def _identifier(name: str) -> str:
 
 
 def sanitise_all(names: Iterable[str], what: str) -> list[str]:
-    """Sanitise names that must stay different from each other.
+    """Return names as C identifiers, which must stay different from each other.
 
     Raises
     ------
@@ -74,21 +73,21 @@ def sanitise_all(names: Iterable[str], what: str) -> list[str]:
 
 
 class Scope:
-    """C identifiers in one function: each variable gets its own.
+    """The unique C identifiers of one function.
 
     Parameters
     ----------
     taken
-        identifiers that must not be hidden, beside those of the mathematical functions.
+        further identifiers that variables must not shadow; mathematical functions always are.
     """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._names = UniqueNames([*taken, *MATH_FUNCTIONS, "isnan"])
 
     def unique(self, name: str) -> str:
-        """An identifier like `name` that nothing else in the function has."""
+        """Return an identifier like `name` that is unique in the function."""
         return self._names.unique(not_reserved(_identifier(name)))
 
     def symbol(self, prefix: str, name: str) -> str:
-        """The same for a name of file scope, which begins with the prefix of the model."""
+        """Return a unique identifier of file scope, which begins with the prefix of the model."""
         return self._names.unique(not_reserved(f"{prefix}_{replace_forbidden(name)}"))

@@ -1,7 +1,7 @@
-"""Operands and operators of C: parentheses, and the type in which C computes.
+"""Operands and operators in C: parentheses and conversions.
 
-C computes in `int` what is narrower, and constants that an `int` has. An `int` has 32 bits on most
-machines and 16 on some, so where TIR computes in more, an operand is converted.
+C promotes narrow operands to `int`, and a small constant is an `int`. An `int` has 32 bits on most
+machines and 16 on some, so an operand is converted where TIR computes in more bits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from usmp.codegen.c.types import c_type
 
 
 class Level(IntEnum):
-    """How loosely the outermost operator of a text binds."""
+    """The precedence of an expression's outermost operator; a larger one binds less tightly."""
 
     ATOM = 0
     UNARY = 1
@@ -42,7 +42,7 @@ _OPERAND_LIMIT = {
     Level.AND: Level.EQUAL,
     Level.OR: Level.EQUAL,
 }
-"""How loosely an operand may bind without parentheses; stricter than C where gcc warns."""
+"""Largest level of an operand without parentheses; stricter than C where gcc warns."""
 _CHAINS = (
     Level.MULTIPLY,
     Level.ADD,
@@ -52,25 +52,25 @@ _CHAINS = (
     Level.AND,
     Level.OR,
 )
-"""Operators that group to the left: a - b + c needs no parentheses."""
+"""Left-associative operators: a - b + c needs no parentheses."""
 _BITWISE = ("&", "^", "|")
 _INT_BITS = 16
-"""The least that C promises."""
+"""The fewest bits of an `int` that C allows."""
 
 
 @dataclass(frozen=True)
 class Operand:
-    """C text.
+    """An expression in C.
 
     Parameters
     ----------
     text
-        of the expression.
+        the text of the expression.
     level
-        how loosely its outermost operator binds.
+        the precedence of its outermost operator.
     most
-        the greatest magnitude, if its type in C may be `int` or `unsigned`, though that in TIR has
-        32 bits; None if C has these bits too.
+        its greatest magnitude, if it has 32 bits in TIR but may be an `int` or `unsigned` of 16
+        bits in C; otherwise None.
     """
 
     text: str
@@ -83,14 +83,14 @@ class Operand:
 
 
 def constant(text: str, value: int, dtype: str) -> Operand:
-    """Return the operand of an integer constant of TIR type `dtype`, whose text is `text`."""
+    """Return the operand of an integer constant of TIR type `dtype` with the literal `text`."""
     bits = {"int32": _INT_BITS - 1, "uint32": _INT_BITS}.get(dtype, 0)
     level = Level.UNARY if text.startswith("-") else Level.ATOM
     return Operand(text, level, abs(value) if abs(value) < 1 << bits else None)
 
 
 def converted(operand: Operand, type_name: str) -> Operand:
-    """Return a cast to a C type."""
+    """Return a cast of the operand to a C type."""
     return Operand(f"({type_name}){operand.inside(Level.UNARY)}", Level.UNARY)
 
 
@@ -103,9 +103,9 @@ def conditional(condition: Operand, yes: Operand, no: Operand) -> Operand:
 
 
 def infix(operator: str, level: Level, left: Operand, right: Operand) -> Operand:
-    """Return two operands with an operator in between, none of which is converted.
+    """Return an operation on two operands without conversions.
 
-    The values of comparisons, and of operators on bits, are those of any type.
+    Comparisons and bitwise operators have the same result in any type wide enough.
     """
     chained = left.level == level and level in _CHAINS
     left_text = left.text if chained else left.inside(_OPERAND_LIMIT[level])
@@ -115,8 +115,7 @@ def infix(operator: str, level: Level, left: Operand, right: Operand) -> Operand
 
 
 def arithmetic(operator: str, level: Level, left: Operand, right: Operand, dtype: str) -> Operand:
-    """Return two operands of TIR type `dtype` with an operator in between, which C computes in a
-    type that has the result.
+    """Return an operation on operands of TIR type `dtype`, in a C type that can hold the result.
 
     Parameters
     ----------
@@ -135,7 +134,7 @@ def arithmetic(operator: str, level: Level, left: Operand, right: Operand, dtype
 
 
 def _most(operator: str, left: int, right: int | None, dtype: str) -> int | None:
-    """Return the greatest magnitude of a result that an `int` has for sure, or None.
+    """Return the greatest magnitude of the result, or None if it may not fit into an `int`.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
-"""Identifiers that mean something else in C: keywords, and macros of headers that may be included.
+"""Identifiers that are reserved in C: keywords, and macros of common headers.
 
-Members of the header's structs must not be among them, whatever an application includes before it.
+Struct members in the generated header must avoid them, because an application may include any
+header before it.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ _KEYWORDS = """auto break case char const continue default do double else enum e
     co_return co_yield compl concept const_cast consteval constexpr constinit decltype dynamic_cast
     explicit export mutable not not_eq nullptr or or_eq reinterpret_cast requires static_assert
     static_cast thread_local throw try typeid typeof typeof_unqual using wchar_t xor xor_eq"""
-"""Of C and C++, up to C23 and C++20."""
+"""Keywords of C up to C23 and C++ up to C++20."""
 
 _INCLUDED = """int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t NULL INFINITY NAN
     MAXFLOAT DOMAIN SING OVERFLOW UNDERFLOW PLOSS TLOSS X_TLOSS signgam memcpy memmove memset linux
     unix i386"""
-"""What the generated code itself includes, and names that compilers define in GNU modes."""
+"""Names from headers that the generated code includes, and macros of compilers in GNU modes."""
 
 _STANDARD = """BUFSIZ CHAR_BIT CLK_TCK CLOCKS_PER_SEC DECIMAL_DIG EOF EXIT_FAILURE EXIT_SUCCESS
     FILENAME_MAX FOPEN_MAX I L_tmpnam MB_CUR_MAX MB_LEN_MAX NSIG ONCE_FLAG_INIT RAND_MAX SEEK_CUR
     SEEK_END SEEK_SET TIME_UTC TMP_MAX TSS_DTOR_ITERATIONS WEOF atomic_init complex imaginary errno
     math_errhandling noreturn stderr stdin stdout HAVE_INITFINI_ARRAY TIMER_ABSTIME
     _Complex_I _Imaginary_I _Nonnull _Nullable _Null_unspecified _Kmax _Mdouble_complex_"""
-"""Macros of other headers of C."""
+"""Macros of other headers of the C standard library."""
 
 _POSIX = """FD_SETSIZE L_ctermid PATH_MAX P_tmpdir SA_NOCLDSTOP basename d_fileno fd_set h_addr
     h_errno no_argument optional_argument physadr quad required_argument s6_addr s6_addr16
@@ -41,7 +42,7 @@ _POSIX = """FD_SETSIZE L_ctermid PATH_MAX P_tmpdir SA_NOCLDSTOP basename d_filen
     BC_BASE_MAX BC_DIM_MAX BC_SCALE_MAX BC_STRING_MAX CHILD_MAX COLL_WEIGHTS_MAX EXPR_NEST_MAX
     FALLTHROUGH FAST_STRCMP IOV_MAX LINE_MAX LINK_MAX MAX_CANON MAX_INPUT NAME_MAX NGROUPS_MAX
     NL_ARGMAX OPEN_MAX PIPE_BUF POSIX_IO PREFER_SIZE_OVER_SPEED RE_DUP_MAX TINY_STDIO"""
-"""Macros of POSIX, glibc, newlib and picolibc that a tensor might well be called by."""
+"""Macros of POSIX, glibc, newlib and picolibc that a tensor could have as its name."""
 
 _ERRORS = """2BIG ACCES ADDRINUSE ADDRNOTAVAIL ADV AFNOSUPPORT AGAIN ALREADY BADE BADF BADFD
     BADMSG BADR BADRQC BADSLT BFONT BUSY CANCELED CHILD CHRNG COMM CONNABORTED CONNREFUSED
@@ -74,30 +75,30 @@ _PATTERN = re.compile(
     r"|(BOOL|[SU]?CHAR|U?SHRT|U?INT|U?LONG|U?LLONG|U?LONG_LONG)_(MIN|MAX|WIDTH)"
     # <math.h>, <float.h>, <fenv.h>, <locale.h>, <signal.h>, <stdatomic.h>
     r"|(M|FP|FE|LC|SIG|MATH|FLT|DBL|LDBL|FCLASS|ATOMIC)_\w+|HUGE(_VAL[FL]?)?|atomic_\w+_explicit"
-    # What newlib and picolibc define in each of their headers.
+    # Macros that newlib and picolibc define in each of their headers.
     r"|EXT_(EXP|FRAC)\w+|(NEWLIB|PICOLIBC)_\w+"
-    # Flags of Arduino's, ESP-IDF's and Zephyr's builds.
+    # Macros that the builds of Arduino, ESP-IDF and Zephyr define.
     r"|ARDUINO(_\w+)?|ESP(32|8266|_PLATFORM|_IDF_VERSION)|F_CPU|CONFIG_\w+"
-    # The definitions of the generated code.
+    # Definitions in the generated code.
     r"|(TVMGEN|USMP_ARENA)_\w+|(u?int\d+|float|double)_alias|tvmgen_(min|max)_[a-z]+\d*"
     r"|tvmgen_\w+_from_bits_of_\w+|tvmgen_b?float\d+_of_b?float\d+"
 )
 _OF_COMPILERS = re.compile(
     r"__[A-Za-z][A-Za-z0-9]\w*|__[A-Z]|_[A-Z][A-Z0-9_]*|_{2,5}[A-Za-z]\w*_(defined|h)"
 )
-"""What C leaves to compilers and their headers: `__FILE__`, `__const`, `_GNU_SOURCE`, `_X`."""
+"""Names that C reserves for compilers: `__FILE__`, `__const`, `_GNU_SOURCE`, `_X`."""
 
 
 def is_keyword(identifier: str) -> bool:
-    """Whether C or C++ has a keyword of this name."""
+    """Return whether the identifier is a keyword of C or C++."""
     return identifier in _KEYWORD_SET
 
 
 def not_reserved(identifier: str) -> str:
-    """The C identifier, changed if it is a keyword or may be a macro.
+    """Return the C identifier, changed if it is a keyword or may be a macro.
 
-    It gets an underscore at its end. One of those that C leaves to compilers might be another of
-    them with it, so that these begin with an `x`.
+    It gets an underscore at its end. A name that C reserves for compilers gets an `x` in front
+    instead, because with an underscore it could be another reserved name.
     """
     if identifier in _RESERVED or _PATTERN.fullmatch(identifier):
         return f"{identifier}_"

@@ -1,6 +1,6 @@
-"""Floating-point numbers of 16 bits and fewer, which C99 lacks: memory has them as integers.
+"""Floating-point numbers of 16 or 8 bits, which C99 lacks: they are stored as integers.
 
-Those of 16 bits are converted to float and back; of the others nothing is computed.
+Numbers of 16 bits are converted to float and back. Numbers of 8 bits are only moved.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from usmp.codegen.c.types import UnsupportedInC
 
 
 def conversion_name(target: str, source: str) -> str:
-    """The function of `C_CONVERSIONS` that converts, if it is there."""
+    """Return the key that `C_CONVERSIONS` has for a conversion if it is supported."""
     return f"tvmgen_{target}_of_{source}"
 
 
 def bits_of(value: float, dtype: str) -> int:
-    """Return the bits of the nearest number of float16 or bfloat16, or of a zero of float8.
+    """Return the bits of the nearest float16 or bfloat16 number, or of a float8 zero.
 
     Raises
     ------
     UnsupportedInC
-        another type, or another number of float8.
+        the type is another one, or the value is a float8 number other than zero.
     """
     if value == 0 and dtype.startswith("float8_"):
         return 0x80 if np.signbit(value) else 0
@@ -38,5 +38,5 @@ def bits_of(value: float, dtype: str) -> int:
 
 
 def as_integers(data: np.ndarray) -> np.ndarray:
-    """The same bytes, as the integers that memory has them as."""
+    """Return a view of the elements as unsigned integers of the same size."""
     return data.view(np.dtype(f"uint{8 * data.dtype.itemsize}"))

@@ -1,4 +1,4 @@
-"""Text of a model inside of C: in comments and in string literals."""
+"""Text from a model in comments and string literals of C."""
 
 from __future__ import annotations
 
@@ -8,33 +8,32 @@ from usmp.support.plain_text import LONGEST_NAME, escaped, shortened
 
 _PRINTABLE = frozenset(map(chr, range(0x20, 0x7F)))
 _IN_COMMENTS = _PRINTABLE - set("*?\\")
-"""Without an asterisk no comment ends or begins, without question marks there are no trigraphs, and
-without a backslash no line is joined to the next. (The escapes have one, never at the end.)"""
+"""Characters that are safe in comments: an asterisk could end one, question marks are part of
+trigraphs, and a backslash joins lines. (Escapes contain backslashes, but not at the end.)"""
 _IN_STRINGS = frozenset(map(ord, _PRINTABLE - set('"?\\')))
 
 
 _LONGEST_LINE = 2000
-"""C promises to read lines of 4095 characters."""
+"""Most characters of a line; C99 guarantees 4095."""
 
 
 def quoted(name: object) -> str:
-    """A name in quotation marks, for a line of a comment or a string; the middle of a long one is
-    left out."""
+    """Return a name in quotation marks, without the middle of a long name."""
     return f'"{shortened(str(name), LONGEST_NAME)}"'
 
 
 def comment_text(text: str) -> str:
-    """`text` for the inside of a comment: one line of ASCII."""
+    """Return `text` as one line of ASCII that is safe in a comment."""
     return shortened(escaped(text, _IN_COMMENTS.__contains__), _LONGEST_LINE)
 
 
 def comment(brief: str, *more: str, params: Sequence[tuple[str, str]] = ()) -> str:
-    """A comment for Doxygen, whatever its lines hold.
+    """Return a Doxygen comment whose lines may contain any text.
 
     Parameters
     ----------
     brief
-        what is described, in a line.
+        a description in one line.
     more
         further lines.
     params
@@ -46,6 +45,6 @@ def comment(brief: str, *more: str, params: Sequence[tuple[str, str]] = ()) -> s
 
 
 def c_string(text: str) -> str:
-    """`text` as a string literal of ASCII, without trigraphs."""
+    """Return `text` as a string literal in ASCII without trigraphs."""
     content = text.encode("utf-8", "surrogatepass")
     return '"' + "".join(chr(b) if b in _IN_STRINGS else f"\\{b:03o}" for b in content) + '"'

@@ -1,8 +1,8 @@
 """Element types in C.
 
-Pool memory changes its type over time, so every access goes through types that may alias any
-other (`__attribute__((may_alias))`): otherwise a compiler that inlines two operators may move a
-write of one type before an earlier read of another. Character types may alias by the language.
+Pool memory changes its type over time, so every access uses types that may alias any other
+(`__attribute__((may_alias))`). Otherwise a compiler that inlines two operators may move a write of
+one type before an earlier read of another type. Character types may alias by the C standard.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _C_TYPES = {
     "uint64": "uint64_t",
     "float32": "float",
     "float64": "double",
-    # C99 lacks these; they are moved as bits, and converted by functions.
+    # C99 lacks these types: they are moved as bits, and functions convert them.
     "float16": "uint16_t",
     "bfloat16": "uint16_t",
     "float8_e4m3fn": "uint8_t",
@@ -32,11 +32,11 @@ _CHARACTER_TYPES = ("int8_t", "uint8_t")
 
 
 class UnsupportedInC(ValueError):
-    """Something in the TIR has no counterpart in portable C99; the message names it."""
+    """Error for TIR without a counterpart in portable C99, which the message names."""
 
 
 def c_type(dtype: str) -> str:
-    """The C type of a value of TIR type `dtype`."""
+    """Return the C type of a value of TIR type `dtype`."""
     if dtype not in _C_TYPES:
         raise UnsupportedInC(
             f"element type {dtype} has no portable C99 type; supported: {', '.join(_C_TYPES)}"
@@ -45,7 +45,7 @@ def c_type(dtype: str) -> str:
 
 
 def memory_type(dtype: str) -> str:
-    """The C type through which memory that holds `dtype` is accessed."""
+    """Return the C type for accesses to pool memory that holds `dtype`."""
     plain = c_type(dtype)
     return plain if plain in _CHARACTER_TYPES else f"{plain.removesuffix('_t')}_alias"
 
@@ -60,10 +60,10 @@ ALIAS_TYPEDEFS = "\n".join(
 
 
 def is_small_float(dtype: str) -> bool:
-    """Whether C has no such numbers, only integers of their bits."""
+    """Return whether `dtype` is a floating-point type that C99 lacks."""
     return dtype in _SMALL_FLOATS
 
 
 def is_narrow_integer(dtype: str) -> bool:
-    """Whether C computes in `int` what TIR computes in `dtype`."""
+    """Return whether C promotes operands of TIR type `dtype` to `int`."""
     return dtype in ("int8", "int16", "uint8", "uint16")

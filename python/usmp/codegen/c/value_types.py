@@ -13,13 +13,13 @@ from usmp.codegen.c.types import c_type, memory_type
 
 
 def pointer_type(ty: PointerType) -> str:
-    """The C type of a typed pointer; `void*` if it has no element type."""
+    """Return the C type of a pointer; `void*` if it has no element type."""
     dtype = str(ty.element_type.dtype)
     return "void*" if dtype in ("", "void") else f"{memory_type(dtype)}*"
 
 
 def value_type(expr: tirx.Expr) -> str:
-    """The C type of a value; a buffer is a pointer to its elements."""
+    """Return the C type of a value; a buffer is a pointer to its elements."""
     if tirx.is_buffer_var(expr):
         return f"{memory_type(str(expr.ty.dtype))}*"
     if isinstance(expr.ty, PointerType):
@@ -29,7 +29,7 @@ def value_type(expr: tirx.Expr) -> str:
 
 
 def passed_type(expr: tirx.Expr) -> str:
-    """The C type of an argument of a function of the user; pointers say whether it may write."""
+    """Return the C type of an argument of a user's function; `const` if it only reads there."""
     if not is_op(expr, "tirx.tvm_access_ptr"):
         return value_type(expr)
     const = "const " if declared_access(expr) == Access.READ else ""

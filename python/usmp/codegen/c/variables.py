@@ -1,4 +1,4 @@
-"""How the variables of a PrimFunc are used, as far as it matters for their declarations in C."""
+"""Uses of the variables of a PrimFunc that affect their declarations in C."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from usmp.tir.nodes import nodes_of
 
 
 def used_variables(body: tirx.Stmt, calls: CallResolver) -> set[Var]:
-    """Variables that something else mentions than their own and other unused declarations."""
+    """Return the variables that are used outside of their own and other unused declarations."""
     used: set[Var] = set()
     declared: dict[Var, tirx.Expr] = {}
 
@@ -53,7 +53,7 @@ def used_variables(body: tirx.Stmt, calls: CallResolver) -> set[Var]:
 
 
 def scalar_allocations(body: tirx.Stmt) -> set[Var]:
-    """Allocations of one element that are only loaded and stored: plain C variables."""
+    """Return the allocations of one element whose address is not taken: plain C variables."""
     single = {
         stmt.buffer
         for stmt in nodes_of(body, tirx.AllocBuffer)
@@ -63,7 +63,7 @@ def scalar_allocations(body: tirx.Stmt) -> set[Var]:
 
 
 def written_only(body: tirx.Stmt) -> set[Var]:
-    """Allocations that nothing reads but to update them."""
+    """Return the allocations that nothing reads except stores to themselves."""
     loads = Counter(load.source for load in nodes_of(body, TensorLoad))
     for store in nodes_of(body, tirx.BufferStore):
         for part in (store.value, *store.indices):
