@@ -1,1 +1,1 @@
-"""What a C application sees of a compiled model, read from the planned module."""
+"""The C interface of a compiled model, read from the planned module."""

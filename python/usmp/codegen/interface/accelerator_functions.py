@@ -1,4 +1,4 @@
-"""The functions that a module calls and the application defines."""
+"""Functions for accelerators, which the module calls and the application defines."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.ops.accelerator_function import AcceleratorFunction
 
 DEVICE = "device"
-"""The last parameter of each of them."""
+"""Name of the last parameter of each such function."""
 
 
 def accelerator_functions(mod: IRModule) -> list[AcceleratorFunction]:
-    """The functions that the module calls and the application defines, by accelerator and number.
+    """Return the accelerator functions that a module calls, ordered by accelerator and index.
 
     Raises
     ------
     ValueError
-        two of them have one symbol.
+        two functions have the same symbol.
     """
-    found = [
+    functions = [
         ACCELERATOR_FUNCTION_ATTR.required(func)
         for func in mod.functions.values()
         if isinstance(func, tirx.PrimFunc) and ACCELERATOR_FUNCTION_ATTR.is_on(func)
     ]
-    by_symbol = {str(function.symbol): function for function in found}
-    if len(by_symbol) < len(found):
-        symbols = [str(function.symbol) for function in found]
+    by_symbol = {str(function.symbol): function for function in functions}
+    if len(by_symbol) < len(functions):
+        symbols = [str(function.symbol) for function in functions]
         twice = next(symbol for symbol in symbols if symbols.count(symbol) > 1)
         raise ValueError(f"two functions of accelerators are both {twice} in C; rename a target")
-    return sorted(found, key=lambda f: (str(f.accelerator), int(f.index), str(f.symbol)))
+    return sorted(functions, key=lambda f: (str(f.accelerator), int(f.index), str(f.symbol)))
 
 
 def device_names(functions: Sequence[AcceleratorFunction]) -> list[str]:
-    """The members of the struct of devices.
+    """Return the members of the struct of devices: a handle for each accelerator.
 
     Raises
     ------
@@ -49,13 +49,13 @@ def device_names(functions: Sequence[AcceleratorFunction]) -> list[str]:
 
 
 def parameter_names(function: AcceleratorFunction) -> list[str]:
-    """The names of its tensors in C."""
+    """Return the C names of the tensors that the function takes."""
     scope = Scope([DEVICE])
     return [scope.unique(str(parameter.name)) for parameter in function.parameters]
 
 
 def plain(value: Any) -> Any:
-    """A value of TVM's containers as JSON has it."""
+    """Convert a value of TVM's containers to Python's containers, for JSON."""
     if value is None or isinstance(value, bool | int | float | str):
         return value if not isinstance(value, str) else str(value)
     if isinstance(value, Mapping):
@@ -64,7 +64,7 @@ def plain(value: Any) -> Any:
 
 
 def function_metadata(function: AcceleratorFunction) -> dict[str, Any]:
-    """What the archive's metadata says of a function, for programs that write its C."""
+    """Return the metadata of a function, from which programs can generate its C."""
     return {
         "symbol": str(function.symbol),
         "target": str(function.accelerator),

@@ -1,4 +1,4 @@
-"""The operators that the entries of a planned module run: what each computes, on what."""
+"""Operator calls in the entries of a planned module: computations, tensors, origins."""
 
 from __future__ import annotations
 
@@ -31,45 +31,45 @@ from usmp.tir.nodes import nodes_of
 
 @dataclass(frozen=True)
 class OperatorTensor:
-    """A tensor that an operator takes or gives.
+    """An input or output tensor of an operator.
 
     Parameters
     ----------
     dtype
-        its element type.
+        element type.
     shape
-        its extents; one, if only the number of elements is known. Those that depend on symbolic
-        sizes are the ones at the upper bounds.
+        extents in elements, with symbolic sizes at their upper bounds; a single extent if only the
+        number of elements is known.
     """
 
     dtype: str
     shape: tuple[int, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Both by name."""
+        """Return the fields as JSON."""
         return {"dtype": self.dtype, "shape": list(self.shape)}
 
 
 @dataclass(frozen=True)
 class EmittedCall:
-    """A statement of the main function of an entry that runs operators, mostly one.
+    """A statement in the main function of an entry that runs one operator, or several.
 
     Parameters
     ----------
     entry
         name of the entry.
     functions
-        names of the PrimFuncs that it calls.
+        names of the called PrimFuncs.
     steps
-        what these compute, in order.
+        computations of the PrimFuncs, in order.
     schedules
-        the tiles of those that have some, in order.
+        schedules of the PrimFuncs that have one, in order.
     inputs, outputs
-        their tensors, without constants and scratch memory; what is changed is an output.
+        tensors without constants and scratch memory; a tensor that is updated is an output.
     segments
-        of those that run several operators interleaved, what metadata.json says of them.
+        descriptions, for metadata.json, of the PrimFuncs that run several operators interleaved.
     model_operators
-        the operators of the model file that it was made from, in their order there.
+        the operators of the model file that the call computes, in file order.
     """
 
     entry: str
@@ -83,12 +83,12 @@ class EmittedCall:
 
     @property
     def macs(self) -> int | None:
-        """Its multiply-accumulates; None if they are not known."""
+        """The number of multiply-accumulates; None if it is not known."""
         counts = [step.macs for step in self.steps]
         return None if None in counts else sum(count for count in counts if count is not None)
 
     def as_json(self) -> dict[str, Any]:
-        """What metadata.json says of it."""
+        """Return the entry of the call in metadata.json."""
         known: dict[str, Any] = {} if self.macs is None else {"macs": self.macs}
         if self.schedules:
             known["schedules"] = [schedule.as_json() for schedule in self.schedules]
@@ -105,10 +105,9 @@ class EmittedCall:
 
 
 def emitted_calls(mod: IRModule) -> list[EmittedCall]:
-    """The operators of a planned module as its entries run them, one entry after the other.
+    """Return the operator calls of a planned module, entry by entry, in order of execution.
 
-    The index in this list is the number that `usmp.transform.CallOperatorHooks` gives to an
-    operator.
+    `usmp.transform.CallOperatorHooks` numbers operators by their index in this list.
     """
     facts = module_facts(mod)
     return [
@@ -121,26 +120,26 @@ def emitted_calls(mod: IRModule) -> list[EmittedCall]:
 
 
 def model_operators(mod: IRModule) -> dict[str, tuple[ModelOperator, ...]]:
-    """The operators of the model file of each entry, in order, also those that nothing is computed
-    for; none if the file's importer does not say."""
+    """Return the operators of each entry's model file, in order, even those without code. There
+    are none if the file's importer records none."""
     return {e: operators_in(mod[entry_function_name(e)].span) for e in entries_of(mod)}
 
 
 def _emitted_call(mod: IRModule, main: FunctionFacts, entry: str, calls: list[Call]) -> EmittedCall:
     origins = operators_in(joined_span(call.span for call in calls))
-    found = EmittedCall(entry, [], [], [], [], model_operators=origins)
+    emitted = EmittedCall(entry, [], [], [], [], model_operators=origins)
     constant = _constant_pools(main.func)
     largest = {str(s.name): s.noted_value for s in symbolic_sizes(main.func)}
     for call in calls:
         called = main.calls.resolve(call)
         assert called is not None
         callee = main.callees[called.callee]
-        found.functions.append(called.callee)
-        found.steps.extend(steps_of(callee.func, called.callee))
+        emitted.functions.append(called.callee)
+        emitted.steps.extend(steps_of(callee.func, called.callee))
         schedule = SCHEDULE_ATTR.of(callee.func)
-        found.schedules.extend([] if schedule is None else [schedule])
+        emitted.schedules.extend([] if schedule is None else [schedule])
         segment = SEGMENT_ATTR.of(callee.func)
-        found.segments.extend([] if segment is None else [_plain(segment)])
+        emitted.segments.extend([] if segment is None else [_plain(segment)])
         shapes = _shapes(mod, callee.func, largest)
         arguments = zip(callee.func.params, main.calls.passed(called), strict=False)
         for index, (param, argument) in enumerate(arguments):
@@ -149,12 +148,12 @@ def _emitted_call(mod: IRModule, main: FunctionFacts, entry: str, calls: list[Ca
                 continue
             tensor = OperatorTensor(str(param.ty.element_type.dtype), shapes[param])
             is_written = index in callee.written_parameters
-            (found.outputs if is_written else found.inputs).append(tensor)
-    return found
+            (emitted.outputs if is_written else emitted.inputs).append(tensor)
+    return emitted
 
 
 def _plain(segment: Mapping[str, Any]) -> dict[str, Any]:
-    """What the attribute `segment` says, as JSON has it."""
+    """Return the content of the attribute `segment` as JSON."""
     return {
         str(key): int(value)
         if isinstance(value, int)
@@ -166,7 +165,7 @@ def _plain(segment: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _constant_pools(main: tirx.PrimFunc) -> set[tirx.Var]:
-    """The parameters that are constant pools; pools come last."""
+    """Return the parameters that are constant pools; pools are the last parameters."""
     pools = list(POOL_ARGS_ATTR.of(main) or ())
     params = list(main.params)[len(main.params) - len(pools) :]
     return {
@@ -179,25 +178,25 @@ def _constant_pools(main: tirx.PrimFunc) -> set[tirx.Var]:
 def _shapes(
     mod: IRModule, func: tirx.PrimFunc, largest: Mapping[str, int]
 ) -> dict[tirx.Var, tuple[int, ...]]:
-    """The shapes of the tensors that a PrimFunc takes, as they were before they became flat.
+    """Return the shapes of the tensor parameters of a PrimFunc before they were flattened.
 
     Parameters
     ----------
     func
-        of the planned module.
+        a PrimFunc of the planned module.
     largest
-        the upper bounds of symbolic sizes, by their names.
+        name of a symbolic size -> its upper bound.
     """
     pointers = {p.name: p for p in func.params if isinstance(p.ty, PointerType)}
     described = OPERATOR_SHAPES_ATTR.of(func)
     name = SHARED_FUNCTION_ATTR.of(func)
     if described is None and name is not None:
-        # What it declares is in the function that it shares, which takes integers behind pointers.
+        # Read the shared function that it calls, which takes integers after its pointers.
         shared, (call,) = mod[str(name)], nodes_of(func.body, Call)
         passed = dict(zip(shared.params, call.args, strict=True))
         integers = {v.name: int(a) for v, a in passed.items() if isinstance(a, tirx.IntImm)}
-        found = _shapes(mod, shared, {**largest, **integers})
-        return {passed[param]: shape for param, shape in found.items()}
+        shared_shapes = _shapes(mod, shared, {**largest, **integers})
+        return {passed[param]: shape for param, shape in shared_shapes.items()}
     if described is None:
         shapes = {
             declared.data: declared.buffer.shape
@@ -211,7 +210,7 @@ def _shapes(
 
 
 def _extents(shape: Sequence[Any], largest: Mapping[str, int]) -> tuple[int, ...] | None:
-    """The extents at the upper bounds; None if they depend on something else."""
+    """Return the extents at the upper bounds; None if they depend on other variables."""
     try:
         extents = [size_expression(extent) for extent in shape]
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a planned module of several entries says of each of them."""
+"""Facts of each entry in a planned module with several entries: states, buffers, peaks."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class UsedState:
     Parameters
     ----------
     name
-        of the state.
+        name of the state.
     size_bytes
-        its bytes.
+        size of the state, in bytes.
     is_changed
-        whether the entry may write it; other entries see what it wrote.
+        whether the entry may write the state; other entries see the new content.
     """
 
     name: str
@@ -38,14 +38,14 @@ class UsedState:
 def used_states(
     facts: ModuleFacts, function: str, states: Sequence[PlacedBuffer]
 ) -> list[UsedState]:
-    """The states in whose bytes a planned PrimFunc, or one that it calls, has a buffer.
+    """Return the states that a planned PrimFunc or its callees access through a buffer.
 
     Parameters
     ----------
     facts
-        of the planned module.
+        facts of the planned module.
     function
-        the PrimFunc of an entry.
+        name of the PrimFunc of an entry.
     states
         all states of the plan.
     """
@@ -56,9 +56,9 @@ def used_states(
     ]
     used = []
     for state in states:
-        found = [view for view in views if view.meets(state)]
-        if found:
-            is_changed = any(view.is_written for view in found)
+        views_of_state = [view for view in views if view.meets(state)]
+        if views_of_state:
+            is_changed = any(view.is_written for view in views_of_state)
             used.append(UsedState(str(state.name), int(state.size_bytes), is_changed))
     return used
 
@@ -66,19 +66,19 @@ def used_states(
 def entries_of_buffers(
     facts: ModuleFacts, functions: Mapping[str, str], buffers: Iterable[PlacedBuffer]
 ) -> list[str]:
-    """The entries to which buffers belong that are live at one time.
+    """Return the entries that own buffers that are live together.
 
-    There are several of those that may run at once, or that all call an operator of whose scratch
-    memory the buffers are; and none of states alone.
+    There are several if they may run at once, or if the buffers are scratch memory of an operator
+    that all of them call. There is none if only states are live.
 
     Parameters
     ----------
     facts
-        of the planned module.
+        facts of the planned module.
     functions
-        the name of each entry, with that of its PrimFunc.
+        name of each entry -> name of its PrimFunc.
     buffers
-        those that are live.
+        the live buffers.
     """
     owners = {str(b.function) for b in buffers if b.kind != BufferInfoKind.STATE}
     own = [entry for entry, function in functions.items() if function in owners]
@@ -92,7 +92,7 @@ def entries_of_buffers(
 
 
 def peak_within(plan: MemoryPlan, pool_name: str, positions: LiveRange) -> int:
-    """The highest end address in a pool of what is live at some of these positions."""
+    """Return the highest end address, in bytes, of the buffers live in a pool at `positions`."""
     return max(
         (
             int(buffer.byte_offset) + int(buffer.size_bytes)
@@ -114,14 +114,14 @@ class _View:
     is_written: bool
 
     def meets(self, buffer: PlacedBuffer) -> bool:
-        """Whether the two have a byte in common."""
+        """Return whether the view and a planned buffer share a byte."""
         start, size = int(buffer.byte_offset), int(buffer.size_bytes)
         is_there = max(start, self.start) < min(start + size, self.stop)
         return self.pool == str(buffer.pool_name) and is_there
 
 
 def _views(facts: FunctionFacts) -> list[_View]:
-    """The buffers that a planned PrimFunc has in pools."""
+    """Return the buffers that a planned PrimFunc declares in pools."""
     func = facts.func
     args = list(POOL_ARGS_ATTR.of(func) or ())
     pointers = func.params[len(func.params) - len(args) :]

@@ -1,4 +1,4 @@
-"""What a C application sees of each entry of a compiled model: its tensors, what it takes."""
+"""The C interface of each entry of a compiled model: tensors, pools, devices, sizes."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ from usmp.plain.size_expression import SizeExpression, sizes_in
 class IOTensor:
     """A model input or output.
 
-    `allocation` is its pool and byte offset if it was planned into a workspace pool; one that
-    `is_by_rows` has no place as a whole: the application gives or takes it row by row. An input
-    with a `window` has the newest rows of it. One that `is_written` may be written by the code of
-    the model, where the application provides it.
+    `allocation` is the pool and byte offset of a tensor that was planned into a workspace pool. A
+    tensor that `is_by_rows` is never materialized: the application passes it row by row. An input
+    with a `window` holds only the newest rows of the window. If `is_written`, the model may write
+    to the memory that the application provides for the tensor.
     """
 
     info: TensorInfo
@@ -54,7 +54,7 @@ class IOTensor:
 
     @property
     def symbolic_extents(self) -> list[SizeExpression]:
-        """Its extents as expressions of sizes; empty if none depends on sizes."""
+        """The extents as expressions of symbolic sizes; empty if none depends on a size."""
         return symbolic_extents(self.info)
 
 
@@ -65,25 +65,25 @@ class EntryInterface:
     Parameters
     ----------
     name
-        of the entry.
+        name of the entry.
     function
-        the name of its planned PrimFunc.
+        name of its planned PrimFunc.
     prefix
-        of the C symbols that are its own.
+        prefix of the C symbols of the entry.
     inputs, outputs
-        its tensors, in order.
+        input and output tensors, in order.
     pools, devices
         the pools, and the members of the struct of devices, that the PrimFunc takes, in order.
     preserves_inputs
-        whether a run leaves inputs in the workspace as they were.
+        whether inputs in the workspace are intact after a run.
     states
-        of a module with several entries: the states that this one uses.
+        the states that the entry uses, if the module has several entries.
     concurrent_with
-        the entries that may run at the same time.
+        names of the entries that may run at the same time.
     sizes
         the symbolic sizes that a run takes, in the order of the PrimFunc's parameters.
     takes_arena
-        whether it allocates in an arena.
+        whether the entry allocates in an arena.
     """
 
     name: str
@@ -106,8 +106,7 @@ class EntryInterface:
 
     @property
     def outside_bytes(self) -> int:
-        """Bytes of the inputs and outputs that the application provides, but for those that have
-        no most."""
+        """Bytes of the inputs and outputs in the application's memory, except unbounded ones."""
         return sum(
             int(tensor.info.size_bytes)
             for tensor in (*self.inputs, *self.outputs)
@@ -115,39 +114,39 @@ class EntryInterface:
         )
 
     def is_unbounded(self, tensor: IOTensor) -> bool:
-        """Whether an input or output depends on a size without an upper bound."""
+        """Return whether an input or output depends on a size without an upper bound."""
         unbounded = {size.name for size in self.sizes if size.upper_bound is None}
         return any(unbounded & set(sizes_in(extent)) for extent in tensor.symbolic_extents)
 
     @property
     def updated(self) -> list[IOTensor]:
-        """Return the inputs that a run updates in place."""
+        """The inputs that a run updates in place."""
         return [tensor for tensor in self.inputs if tensor.info.is_updated]
 
     def only_reads(self, tensor: IOTensor) -> bool:
-        """Return whether an input may be in read-only memory: neither a run nor the application,
-        through the struct of `map_inputs`, writes it there."""
+        """Return whether an input may be in read-only memory: neither a run writes it, nor the
+        application through the struct of `map_inputs`."""
         return not (self.has_workspace_io or tensor.is_written or tensor.info.is_updated)
 
     @property
     def results(self) -> list[IOTensor]:
-        """Return what a run gives: the outputs, then the inputs that it updates."""
+        """The results of a run: the outputs, then the updated inputs."""
         return [*self.outputs, *self.updated]
 
     @property
     def by_rows(self) -> list[IOTensor]:
-        """The inputs, then the outputs, that the application gives and takes row by row."""
+        """The inputs, then the outputs, that are passed row by row."""
         return [tensor for tensor in (*self.inputs, *self.outputs) if tensor.is_by_rows]
 
     @property
     def tensor_structs(self) -> list[str]:
-        """Those of the structs `inputs` and `outputs` that a run takes: both, unless tensors are in
-        the workspace; then those that have callbacks, or sizes."""
+        """The structs, of `inputs` and `outputs`, that a run takes. If tensors are in the
+        workspace, it takes only structs with callbacks or sizes."""
         both = (("inputs", self.inputs), ("outputs", self.outputs))
         if not self.has_workspace_io:
-            return [what for what, _ in both]
+            return [struct for struct, _ in both]
         with_sizes = ["inputs"] if self.sizes else []
-        return [w for w, tensors in both if w in with_sizes or any(t.is_by_rows for t in tensors)]
+        return [s for s, tensors in both if s in with_sizes or any(t.is_by_rows for t in tensors)]
 
 
 def read_entries(
@@ -157,20 +156,20 @@ def read_entries(
     plan: MemoryPlan | None,
     functions: Sequence[AcceleratorFunction],
 ) -> list[EntryInterface]:
-    """The entries of a planned module, but for their symbolic sizes.
+    """Return the entries of a planned module without their symbolic sizes.
 
     Parameters
     ----------
     mod
-        the module.
+        the planned module.
     module_name
-        its name in C.
+        the module's name in C.
     pools
-        all of its pools.
+        all pools of the module.
     plan
-        its plan.
+        the memory plan of the module.
     functions
-        the functions of accelerators that it calls.
+        the accelerator functions that the module calls.
     """
     names = entries_of(mod)
     mains = [mod[entry_function_name(name)] for name in names]
@@ -179,11 +178,11 @@ def read_entries(
     ]
     has_only_main = names == [ONLY_ENTRY]
     by_rows = {name: streamed_names(mod[entry_function_name(name)]) for name in names}
-    taken = [pool.macro_name for pool in pools]
-    taken += TAKEN_MACROS if any(map(symbolic_sizes, mains)) else ()
+    reserved = [pool.macro_name for pool in pools]
+    reserved += TAKEN_MACROS if any(map(symbolic_sizes, mains)) else ()
     c_names = member_names(
         {("" if has_only_main else n): both for n, both in zip(names, tensors, strict=True)},
-        taken,
+        reserved,
         {("" if has_only_main else n): both for n, both in by_rows.items()},
         ["" if has_only_main else name for name in NAMES_018_ATTR.of(mod) or ()],
     )
@@ -223,7 +222,7 @@ def _io_tensors(
     outputs: Sequence[TensorInfo],
     members: Sequence[str],
 ) -> tuple[list[IOTensor], list[IOTensor]]:
-    """The inputs and the outputs of an entry, with their places."""
+    """Return the inputs and the outputs of an entry, with their allocations."""
     has_places = mod if entries_of(mod) == [ONLY_ENTRY] else mod[entry_function_name(entry)]
     places = IO_TENSOR_POOL_ALLOCATIONS_ATTR.of(has_places) or {}
     by_rows = streamed_names(mod[entry_function_name(entry)])
@@ -232,7 +231,7 @@ def _io_tensors(
         for infos, names in zip((inputs, outputs), by_rows, strict=True)
         for info in infos
     ]
-    # Parameters in the workspace are gone, so that the others have other indices.
+    # With tensors in the workspace, indices of parameters are not indices of tensors.
     main = module_facts(mod).of(entry_function_name(entry))
     written = set() if places else main.written_parameters
     windows = input_windows(mod)
@@ -253,13 +252,13 @@ def _io_tensors(
 
 
 def _pools_of(mod: IRModule, function: str, pools: Sequence[PoolParameter]) -> list[PoolParameter]:
-    """Those that a PrimFunc takes, in the order of its parameters."""
+    """Return the pools that a PrimFunc takes, in the order of its parameters."""
     by_name = {pool.name: pool for pool in pools}
     return [by_name[str(arg.pool_info.pool_name)] for arg in POOL_ARGS_ATTR.required(mod[function])]
 
 
 def _devices_of(mod: IRModule, called: Iterable[str]) -> list[str]:
-    """The accelerators of some PrimFuncs, as their handles are called in C."""
+    """Return the C names of the handles of the accelerators that PrimFuncs call."""
     functions = (ACCELERATOR_FUNCTION_ATTR.of(mod[name]) for name in called)
     return device_names([function for function in functions if function is not None])
 
@@ -270,33 +269,33 @@ def member_names(
     by_rows: Mapping[str, tuple[Collection[str], Collection[str]]] | None = None,
     names_018: Collection[str] = (),
 ) -> list[list[str]]:
-    """The C names of the inputs and outputs of each entry, of inputs first.
+    """Return the C names of the inputs and outputs of each entry, inputs first.
 
-    They are members of two structs, and begin the names of macros: tensors of different sizes need
-    names that differ in capital letters too, and from those of the workspace and its pools. So do
-    tensors of two entries if they differ in their quantization: `b_x` of entry `a` and `x` of
-    entry `a_b` have macros of one name.
+    They are members of two structs, and macro names begin with them in capitals. So tensors of
+    different sizes need names that differ in capitals too, and that differ from the names of the
+    workspace and its pools. Tensors of two entries with different quantization do too: `b_x` of
+    entry `a` and `x` of entry `a_b` have equal macro names.
 
     Parameters
     ----------
     entries
-        inputs and outputs by the name of the entry, which is empty if macros have none.
+        name of the entry, or empty if macros have none -> inputs and outputs.
     pool_macros
-        the names of the pools in macros.
+        names of the pools in macros.
     by_rows
-        of some entries, the names of the inputs and of the outputs that have callbacks.
+        for some entries, the names of the inputs and of the outputs that have callbacks.
     names_018
-        the entries whose outputs are called as in TVM 0.18, and not as in the model.
+        the entries whose outputs have their names of TVM 0.18 instead of those in the model.
     """
-    taken: dict[str, tuple[str, TensorInfo | None]] = {
+    holders: dict[str, tuple[str, TensorInfo | None]] = {
         name: ("", None) for name in ["WORKSPACE", *pool_macros]
     }
 
     def is_free(macro: str, entry: str, info: TensorInfo) -> bool:
-        holder, other = taken.get(macro, (entry, info))
+        holder, other = holders.get(macro, (entry, info))
         if other is None or other.size_bytes != info.size_bytes:
             return False
-        quantizations = [(each.scale, each.zero_point) for each in (other, info)]
+        quantizations = [(tensor.scale, tensor.zero_point) for tensor in (other, info)]
         return holder == entry or quantizations[0] == quantizations[1]
 
     names: list[list[str]] = []
@@ -316,35 +315,35 @@ def member_names(
                 ):
                     number += 1
                     name = not_a_macro(f"{sanitise(asked_name)}_{number}")
-                taken.setdefault(tensor_macro(entry, name), (entry, info))
+                holders.setdefault(tensor_macro(entry, name), (entry, info))
                 members |= _members(name, has_callback)
                 names[-1].append(name)
     return names
 
 
 def _members(c_name: str, has_callback: bool) -> set[str]:
-    """All members that a tensor may have in its struct."""
+    """Return all members that a tensor may have in its struct."""
     if not has_callback:
         return {c_name}
-    callbacks = {callback_member(what, c_name) for what in ("inputs", "outputs")}
+    callbacks = {callback_member(struct, c_name) for struct in ("inputs", "outputs")}
     return {c_name, context_member(c_name), *callbacks}
 
 
 def tensor_macro(entry: str, c_name: str) -> str:
-    """What the macros of a tensor begin with after the module's prefix.
+    """Return the beginning of a tensor's macro names after the module's prefix.
 
     Parameters
     ----------
     entry
-        the name of its entry; empty if macros have none.
+        the name of the entry; empty if macros have none.
     c_name
-        its name in C.
+        the tensor's name in C.
     """
     return f"{entry}_{c_name}".upper() if entry else c_name.upper()
 
 
 def _preserves_inputs(buffers: Sequence[PlacedBuffer]) -> bool:
-    """Whether no input in the workspace dies before the run ends, or while it is overwritten."""
+    """Return whether each input in the workspace is intact until the end of the run."""
     end = max((live.stop for buffer in buffers for live in buffer.live_ranges), default=0)
     overwritten = {str(name) for buffer in buffers for name in buffer.overlaps}
     return all(

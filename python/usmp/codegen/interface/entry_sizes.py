@@ -1,4 +1,4 @@
-"""The symbolic sizes of an entry: what each run takes as members of the inputs' struct."""
+"""The symbolic sizes of an entry, which a run takes as members of the inputs' struct."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from usmp.plain.entry_size import LARGEST_SIZE, EntrySize
 from usmp.plain.size_expression import Bounds, SizeExpression
 
 ERROR_SIZE = -2
-"""What a run returns if a size is out of its range."""
+"""Return value of a run if a size is out of its range."""
 ERROR_SIZE_MACRO = "ERROR_SIZE"
-"""Its macro, after the module's prefix."""
+"""Macro of that value, after the module's prefix."""
 TAKEN_MACROS = ("ERROR",)
-"""What macros of tensors may not begin with beside it."""
+"""Names that tensors may not have in macros, so that `ERROR_SIZE` is not a tensor's size."""
 _SizeBounds: TypeAlias = "tuple[int, int | None]"
 
 
 def bounds_of(sizes: Sequence[EntrySize]) -> Bounds:
-    """The least and the greatest value of each; an `int32_t` holds those without an upper bound."""
+    """Return the range of each size; without an upper bound, it is limited by `int32_t`."""
     return {
         size.name: (
             size.lower_bound,
@@ -33,42 +33,41 @@ def bounds_of(sizes: Sequence[EntrySize]) -> Bounds:
 
 
 def noted_bounds(sizes: Sequence[EntrySize]) -> Bounds:
-    """The same, but those without an upper bound have their lower one: so shapes are noted."""
+    """Return the range of each size up to the value with which shapes are recorded."""
     return {size.name: (size.lower_bound, size.noted_value) for size in sizes}
 
 
 def symbolic_extents(info: TensorInfo) -> list[SizeExpression]:
-    """The extents of a tensor as expressions of sizes; empty if none depends on sizes."""
+    """Return the extents of a tensor as expressions of sizes; empty if none depends on a size."""
     return [size_expression(extent) for extent in info.symbolic_shape]
 
 
 def name_sizes(
     entries: Mapping[str, tuple[Collection[str], Sequence[SymbolicSize]]],
 ) -> list[list[EntrySize]]:
-    """The sizes of each entry, with names in C.
+    """Return the sizes of each entry with their C names.
 
-    These are members of the struct of inputs, and begin the names of macros: sizes with different
-    bounds need names that differ in capital letters too.
+    The names are members of the inputs' struct, and macro names begin with them in capitals. So
+    sizes with different bounds need names that differ in capitals too.
 
     Parameters
     ----------
     entries
-        members of the struct that are taken, and sizes, by the name of the entry, which is empty
-        if macros have none.
+        name of the entry, or empty if macros have none -> other members of the struct, and sizes.
     """
-    taken: dict[str, tuple[str, _SizeBounds]] = {}
+    holders: dict[str, tuple[str, _SizeBounds]] = {}
     named: list[list[EntrySize]] = []
-    for entry, (taken_members, sizes) in entries.items():
+    for entry, (other_members, sizes) in entries.items():
         named.append([])
-        members = set(taken_members)
+        members = set(other_members)
         for size in sizes:
             upper = None if size.upper_bound is None else int(size.upper_bound)
             bounds = (int(size.lower_bound), upper)
             name, number = sanitise(str(size.name)), 0
-            while name in members or not _is_free(taken, entry, name, bounds):
+            while name in members or not _is_free(holders, entry, name, bounds):
                 number += 1
                 name = not_a_macro(f"{sanitise(str(size.name))}_{number}")
-            taken.setdefault(_macro(entry, name), (entry, bounds))
+            holders.setdefault(_macro(entry, name), (entry, bounds))
             members.add(name)
             named[-1].append(EntrySize(str(size.name), name, *bounds))
     return named
@@ -79,11 +78,11 @@ def _macro(entry: str, name: str) -> str:
 
 
 def _is_free(
-    taken: Mapping[str, tuple[str, _SizeBounds]],
+    holders: Mapping[str, tuple[str, _SizeBounds]],
     entry: str,
     name: str,
     bounds: _SizeBounds,
 ) -> bool:
-    """Whether macros of this name are not there, or are those of another entry and equal."""
-    found = taken.get(_macro(entry, name))
-    return found is None or (found[0] != entry and found[1] == bounds)
+    """Return whether the macro name is unused, or used by another entry with equal bounds."""
+    holder = holders.get(_macro(entry, name))
+    return holder is None or (holder[0] != entry and holder[1] == bounds)

@@ -1,4 +1,4 @@
-"""What a C application sees of a compiled model: tensors, pools, names. Read from the module."""
+"""The C interface of a compiled model, read from the module: entries, pools, states, names."""
 
 from __future__ import annotations
 
@@ -32,22 +32,20 @@ from usmp.plain.state_layout import StateLayout
 from usmp.planning.state_pool import state_pool_of
 
 _CONTENTLESS = (".bss", ".sbss", ".tbss", ".noinit")
-"""Sections that have no content in the object file."""
+"""Sections without content in the object file."""
 _READ_ONLY = (".rodata", ".text")
 
 
 @dataclass(frozen=True)
 class Interface:
-    """Everything that header, sources and metadata say about a model.
+    """The facts about a model in its header, sources and metadata.
 
-    `entries` are the functions that an application calls; `states` are the buffers whose bytes are
-    kept from one run to the next; `is_packed` says that the model is called through TVM's packed
-    functions, not from C; `accelerator_functions` are what the application defines; `state_layout`
-    says where each state is, if there are some; `operator_hooks` are functions that the application
-    may define, which are called before and after each of the `operators`; `workspace_sizes` say
-    what pools need, if offsets are computed from the sizes of a run. Pools, states and devices
-    are the same for all entries. `dynamic_allocator` is what runs call for memory of dynamic size,
-    if they need some.
+    `entries` are the functions that an application calls; they share pools, states and devices.
+    `states` are the buffers that keep their content between runs; `state_layout` has their places.
+    `is_packed` tells whether TVM's packed functions call the model, instead of C. The application
+    defines `accelerator_functions`. It may define `operator_hooks`, which are called before and
+    after each of the `operators`. `workspace_sizes` are the bytes that pools need if offsets depend
+    on the sizes of a run. `dynamic_allocator` allocates memory of dynamic size, if there is any.
     """
 
     module_name: str
@@ -64,7 +62,7 @@ class Interface:
 
     @property
     def has_only_main(self) -> bool:
-        """Whether the one entry is "main", so that no name in C has the name of an entry in it."""
+        """Whether the only entry is "main", so that names in C do not contain names of entries."""
         return [entry.name for entry in self.entries] == [ONLY_ENTRY]
 
     @property
@@ -74,7 +72,7 @@ class Interface:
         Raises
         ------
         ValueError
-            it has several.
+            there are several entries.
         """
         check_only_entry(self.module_name, [entry.name for entry in self.entries])
         return self.entries[0]
@@ -90,28 +88,28 @@ class Interface:
         return self.only_entry.outputs
 
     def described(self, entry: EntryInterface) -> str:
-        """What an entry is called in comments: "main" is the whole module."""
+        """Return the description of an entry in comments; "main" stands for the whole module."""
         module = f"TVM module {quoted(self.module_name)}"
         return module if self.has_only_main else f"entry {quoted(entry.name)} of {module}"
 
     @property
     def devices(self) -> list[str]:
-        """The members of the struct of devices: the accelerators that have functions."""
+        """The members of the struct of devices: the accelerators with functions."""
         return device_names(self.accelerator_functions)
 
     @property
     def takes_arena(self) -> bool:
-        """Whether some entry does."""
+        """Whether an entry allocates in an arena."""
         return any(entry.takes_arena for entry in self.entries)
 
     @property
     def prefix(self) -> str:
-        """Of every external C symbol."""
+        """The prefix of every external C symbol."""
         return symbol_prefix(self.module_name)
 
     @property
     def macro_prefix(self) -> str:
-        """Of every macro."""
+        """The prefix of every macro."""
         return self.prefix.upper()
 
     @property
@@ -121,16 +119,16 @@ class Interface:
 
     @property
     def workspace_size_bytes(self) -> int:
-        """Bytes of all workspace pools together."""
+        """Total bytes of all workspace pools."""
         return sum(pool.size_bytes for pool in self.pools if not pool.is_constant)
 
     @property
     def state_size_bytes(self) -> int:
-        """Bytes that are kept between runs, in all pools together."""
+        """Total bytes of the states in all pools."""
         return sum(int(state.size_bytes) for state in self.states)
 
     def states_in(self, pool: PoolParameter) -> list[PlacedBuffer]:
-        """The states that a pool holds."""
+        """Return the states in a pool."""
         return [state for state in self.states if str(state.pool_name) == pool.name]
 
 
@@ -141,9 +139,9 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
     Raises
     ------
     ValueError
-        two pools have the same C identifier, a pool cannot be in its section, the name of
-        an entry is none in C, its symbolic sizes are not what C can take, or inputs and outputs
-        live in the workspace of a model with a packed interface.
+        two pools have the same C identifier, a pool cannot be in its section, an entry has a name
+        or symbolic sizes that are not valid in C, or inputs and outputs are in the workspace of a
+        model with a packed interface.
     """
     executor = executor_of(mod)
     check_entries(entries_of(mod))
@@ -173,9 +171,10 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
 
 
 def _pools(mod: IRModule) -> list[PoolParameter]:
-    """The pools that the plan uses and those that the user named, by name.
+    """Return the pools that the plan uses and the pools that the user named, sorted by name.
 
-    Applications are written for the pools that are named, whichever of them a model needs.
+    A named pool is part of the interface even if the plan does not use it, so that applications do
+    not depend on which pools a model needs.
     """
     used = list(POOL_ARGS_ATTR.required(mod))
     names = {str(info.pool_info.pool_name) for info in used}
@@ -192,19 +191,19 @@ def _pools(mod: IRModule) -> list[PoolParameter]:
 
 
 def _own_pool_of_states(mod: IRModule) -> set[str]:
-    """The name of the pool that the user set apart for states: its content may last longer than the
-    program runs, and a start-up check with `reset` stands in for zeros."""
+    """Return the name of the user's pool for states, if there is one. Its content may survive a
+    restart, because a check at start-up, with `reset`, replaces zeroing."""
     pool = state_pool_of(mod)
     return set() if pool is None else {str(pool.pool_name)}
 
 
 def check_addresses(pools: Sequence[PoolParameter]) -> None:
-    """Refuse pools at known addresses that share bytes.
+    """Check that pools at known addresses do not share bytes.
 
     Raises
     ------
     ValueError
-        two plans use one byte; the message has their pools and addresses.
+        two pools share a byte; the message has their names and addresses.
     """
     known = [(pool.first_address, pool) for pool in pools if not pool.is_empty and pool.size_bytes]
     placed = sorted(((a, p) for a, p in known if a is not None), key=itemgetter(0))
@@ -218,22 +217,21 @@ def check_addresses(pools: Sequence[PoolParameter]) -> None:
 
 
 def check_sections(pools: Sequence[PoolParameter], with_state: Collection[str] = ()) -> None:
-    """Refuse sections that cannot hold what is put there.
+    """Check that each pool can be in the section that the user named.
 
     Parameters
     ----------
     pools
         all pools.
     with_state
-        names of those whose first run must find zeros in them, though nothing but start-up
-        code writes them.
+        names of the pools with states that start-up code must zero before the first run.
 
     Raises
     ------
     ValueError
-        a constant pool and a workspace pool in one section, constants in a section
-        without content (".bss"), a workspace in one that is read-only, or an internal one with
-        state in one that is not zeroed at start-up (".bss.noinit").
+        a section holds both constant and workspace pools, constants are in a section without
+        content (".bss"), a workspace is in a read-only section, or an internal pool with states is
+        in a section that is not zeroed at start-up (".bss.noinit").
     """
     holders: dict[str, PoolParameter] = {}
     for pool in pools:
@@ -262,5 +260,5 @@ def check_sections(pools: Sequence[PoolParameter], with_state: Collection[str] =
 
 
 def _begins_with(section: str, names: Sequence[str]) -> bool:
-    """Whether a section is one of these, or a part of it, as ".bss.dtcm" is of ".bss"."""
+    """Return whether a section is one of `names` or a part of one, as ".bss.dtcm" of ".bss"."""
     return any(section == name or section.startswith(f"{name}.") for name in names)

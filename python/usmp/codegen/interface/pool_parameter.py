@@ -1,4 +1,4 @@
-"""A memory pool, as the C interface names it."""
+"""A memory pool in the C interface."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from usmp.objects.pool_places import first_byte
 
 @dataclass(frozen=True)
 class PoolParameter:
-    """A pool of the C interface; an external one is passed by the application.
+    """A pool in the C interface; the application passes external pools.
 
-    Nothing lies in a pool that `is_empty`: the code does not read its address, which may be NULL.
+    A pool that `is_empty` holds no buffer: the code ignores its address, which may be NULL.
     """
 
     info: AllocatedPoolInfo
@@ -27,22 +27,22 @@ class PoolParameter:
 
     @property
     def kind(self) -> str:
-        """What it holds, in a word: "constant" or "workspace"."""
+        """The kind of the pool: "constant" or "workspace"."""
         return "constant" if self.is_constant else "workspace"
 
     @property
     def macro_name(self) -> str:
-        """The part between the module's prefix and the meaning in the names of its macros."""
+        """The part of the pool's macro names after the module's prefix."""
         return f"{self.c_name}_{self.kind}_pool".upper()
 
     @property
     def section_name(self) -> str:
-        """The section of the object file that holds it; empty if the user named none."""
+        """The section of the object file that holds the pool; empty if the user named none."""
         return str(self.info.pool_info.section_name)
 
     @property
     def size_hint_bytes(self) -> int | None:
-        """Bytes that the user gave the pool, if any were given."""
+        """The user's limit of the pool's size in bytes, or None."""
         hint = int(self.info.pool_info.size_hint_bytes)
         return hint if hint >= 0 else None
 
@@ -58,49 +58,49 @@ class PoolParameter:
 
     @property
     def alignment_bytes(self) -> int:
-        """Bytes of which its address must be a multiple."""
+        """The required alignment of the pool's address, in bytes."""
         return int(self.info.alignment)
 
     @property
     def size_bytes(self) -> int:
-        """Bytes that the plan takes of the pool."""
+        """Bytes of the pool that the plan uses."""
         return int(self.info.allocated_size)
 
     @property
     def line_bytes(self) -> int:
-        """Bytes at whose multiples each buffer starts and ends; 0 if the user set no alignment."""
+        """The user's alignment of both ends of each buffer, in bytes; 0 if there is none."""
         return int(self.info.pool_info.alignment)
 
     @property
     def pool_offset(self) -> int:
-        """Bytes at the start of the memory that belong to others."""
+        """Bytes at the start of the memory that the pool must not use."""
         return int(self.info.pool_info.pool_offset)
 
     @property
     def address(self) -> int | None:
-        """Address of the memory's first byte, if it is known."""
+        """The address of the memory's first byte, if it is known."""
         address = int(self.info.pool_info.address)
         return address if address >= 0 else None
 
     @property
     def first_byte(self) -> int:
-        """Byte of the memory at which the plan begins, the first one that it may touch."""
+        """The offset in the memory at which the plan begins, in bytes."""
         return 0 if self.is_empty else first_byte(self.info.pool_info, self.alignment_bytes)
 
     @property
     def first_address(self) -> int | None:
-        """Address at which the plan begins, if it is known."""
+        """The address at which the plan begins, if it is known."""
         return None if self.address is None else self.address + self.first_byte
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of what C knows by the pool's name: of an internal pool the plan alone, of an
-        external one the memory from its first byte to the end of the plan."""
+        """Bytes of the memory with the pool's name in C: those of the plan, and for an external
+        pool also those before the plan."""
         return self.size_bytes + (0 if self.is_internal else self.first_byte)
 
     @property
     def memory_alignment(self) -> int:
-        """Bytes of which the address of that must be a multiple."""
+        """The required alignment of the address of that memory, in bytes."""
         if self.is_internal or self.address is None:
             return self.alignment_bytes
         return gcd(self.address, self.alignment_bytes)

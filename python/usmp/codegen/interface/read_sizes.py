@@ -1,4 +1,4 @@
-"""Which symbolic sizes do the entries of a planned module take, and can C take them?"""
+"""The symbolic sizes of a planned module's entries, with checks that C can express them."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ _INT64 = (-(2**63), 2**63 - 1)
 def with_sizes(
     mod: IRModule, entries: Sequence[EntryInterface], executor: Executor
 ) -> list[EntryInterface]:
-    """The entries with the sizes that they take.
+    """Return the entries with their symbolic sizes.
 
     Parameters
     ----------
     mod
         the planned module.
     entries
-        what else is known of them.
+        the entries without sizes.
     executor
-        that the code is made for.
+        the executor that calls the code.
 
     Raises
     ------
     ValueError
-        C, or the executor, cannot take the sizes.
+        the sizes are not possible in C, or with the executor.
     """
     has_only_main = [entry.name for entry in entries] == [ONLY_ENTRY]
     for entry in entries:
         _check_sizes(mod[entry.function], _tensor_parameters(entry))
-        taken = symbolic_sizes(mod[entry.function])
-        if taken:
+        symbolic = symbolic_sizes(mod[entry.function])
+        if symbolic:
             _check_way(entry, executor)
-        unbounded = next((size for size in taken if size.upper_bound is None), None)
+        unbounded = next((size for size in symbolic if size.upper_bound is None), None)
         if unbounded is not None:
             _check_unbounded(mod, entry, str(unbounded.name))
     named = name_sizes(
@@ -65,18 +65,18 @@ def with_sizes(
 
 
 def _tensor_parameters(entry: EntryInterface) -> int:
-    """How many parameters of its PrimFunc come before the sizes."""
+    """Return the number of parameters of the entry's PrimFunc that precede the sizes."""
     placed = entry.has_workspace_io
     return sum(t.is_by_rows or not placed for t in (*entry.inputs, *entry.outputs))
 
 
 def _check_way(entry: EntryInterface, executor: Executor) -> None:
-    """Check that tensors come and go in a way that has sizes.
+    """Check that tensors are passed in a way that supports symbolic sizes.
 
     Raises
     ------
     ValueError
-        they do not.
+        the interface is packed, or a tensor is passed by rows or as a window.
     """
     if executor.is_packed:
         raise ValueError(
@@ -93,12 +93,12 @@ def _check_way(entry: EntryInterface, executor: Executor) -> None:
 
 
 def _check_unbounded(mod: IRModule, entry: EntryInterface, size: str) -> None:
-    """Check that the application can bring inputs and outputs of any size.
+    """Check that the application can provide inputs and outputs of unbounded size.
 
     Raises
     ------
     ValueError
-        they are in the workspace, or a program for a board has arrays for them.
+        inputs and outputs are in the workspace, or in arrays of a program for a board.
     """
     reason = "inputs and outputs in the workspace have" if entry.has_workspace_io else ""
     if BOARD_ATTR.is_on(mod):
@@ -111,19 +111,19 @@ def _check_unbounded(mod: IRModule, entry: EntryInterface, size: str) -> None:
 
 
 def _check_sizes(main: tirx.PrimFunc, first: int) -> None:
-    """Check that C can take the sizes of an entry.
+    """Check that the sizes of an entry are parameters of its PrimFunc.
 
     Parameters
     ----------
     main
-        its planned PrimFunc.
+        the planned PrimFunc of the entry.
     first
-        the position of the first size among its parameters.
+        index of the first size among the parameters.
 
     Raises
     ------
     ValueError
-        a size comes twice, or is not the parameter that is expected.
+        two sizes have one name, or a size differs from the parameter at its index.
     """
     names: set[str] = set()
     for index, size in enumerate(symbolic_sizes(main)):
@@ -141,21 +141,20 @@ def _check_sizes(main: tirx.PrimFunc, first: int) -> None:
 
 
 def _check_extents(tensors: Sequence[IOTensor], sizes: Sequence[EntrySize]) -> None:
-    """Check that the shapes of tensors can be computed from the sizes: in 32 bits, in 64 if one
-    has no upper bound.
+    """Check that the shapes of tensors can be computed from the sizes in 32 bits, or in 64 if they
+    depend on a size without an upper bound.
 
     Parameters
     ----------
     tensors
         inputs and outputs of an entry.
     sizes
-        its sizes.
+        sizes of the entry.
 
     Raises
     ------
     ValueError
-        a shape depends on something else, is not its largest at the upper bounds, or may leave
-        these bits.
+        a shape depends on other variables, is not largest at the upper bounds, or may overflow.
     """
     bounds, noted = bounds_of(sizes), noted_bounds(sizes)
     unbounded = {size.name for size in sizes if size.upper_bound is None}
@@ -194,7 +193,7 @@ def _check_extents(tensors: Sequence[IOTensor], sizes: Sequence[EntrySize]) -> N
 
 
 def _operations(expression: SizeExpression) -> list[SizeExpression]:
-    """The expression, and all operands in it that are computed."""
+    """Return the operations in an expression, itself included."""
     if not isinstance(expression, list):
         return []
     return [expression, *(part for side in expression[1:] for part in _operations(side))]

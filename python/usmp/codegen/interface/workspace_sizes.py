@@ -1,4 +1,4 @@
-"""The bytes that workspace pools need at given sizes, where offsets are computed from these."""
+"""The bytes that workspace pools need for given symbolic sizes, from which offsets are computed."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from usmp.plain.size_expression import SizeExpression, computed_text
 
 @dataclass(frozen=True)
 class WorkspaceSize:
-    """What a workspace pool needs.
+    """The required size of a workspace pool as a function of symbolic sizes.
 
     Parameters
     ----------
     pool
-        its name.
+        name of the pool.
     function
-        the PrimFunc that takes the sizes of the only entry and returns the bytes.
+        name of the PrimFunc that takes the sizes of the only entry and returns the bytes.
     values
-        names and values of what is computed first, each of the sizes and of those before.
+        name and expression of intermediate values, which depend on the sizes and earlier values.
     bytes
-        what it needs, an expression of the sizes and of these.
+        required bytes, an expression of the sizes and the intermediate values.
     """
 
     pool: str
@@ -35,7 +35,7 @@ class WorkspaceSize:
     bytes: SizeExpression
 
     def as_json(self) -> dict[str, Any]:
-        """What archives say of it."""
+        """Return the size as JSON for metadata.json."""
         return {
             "pool": self.pool,
             "values": [[name, value] for name, value in self.values],
@@ -45,17 +45,17 @@ class WorkspaceSize:
 
     @property
     def text(self) -> str:
-        """The expression as a person reads it."""
+        """The expression in readable form."""
         return computed_text(self.values, self.bytes)
 
 
 def workspace_sizes(mod: IRModule) -> list[WorkspaceSize]:
-    """Those of a planned module, by name of the pool; none if offsets are constants."""
+    """Return the sizes of a planned module, sorted by pool; none if offsets are constants."""
     functions = WORKSPACE_SIZE_FUNCTIONS_ATTR.of(mod) or {}
-    found = []
+    sizes = []
     for pool, name in sorted((str(pool), str(name)) for pool, name in functions.items()):
         *binds, last = tirx.stmt_list(mod[name].body)
         assert isinstance(last, tirx.Return)
         values = [(str(stmt.var.name), size_expression(stmt.value)) for stmt in binds]
-        found.append(WorkspaceSize(pool, name, values, size_expression(last.value)))
-    return found
+        sizes.append(WorkspaceSize(pool, name, values, size_expression(last.value)))
+    return sizes
