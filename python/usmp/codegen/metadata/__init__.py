@@ -1,3 +1,3 @@
-"""metadata.json of an archive."""
+"""The metadata.json of an archive."""
 
 from usmp.codegen.metadata.module import metadata as metadata

@@ -1,4 +1,4 @@
-"""What compiling chose or counted, as metadata.json says it, where there is something to say."""
+"""Keys of metadata.json for choices and counts of the compiler; absent if there are none."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from usmp.objects.merged_functions import merged_functions
 
 
 def float_operators(mod: IRModule) -> dict[str, int]:
-    """How many operators of a quantized graph are computed in float, by name."""
+    """Return, by name, the number of operators that a quantized graph computes in float."""
     counted = FLOAT_OPERATORS_ATTR.of(mod) or {}
     return {str(name): int(counted[name]) for name in sorted(counted, key=str)}
 
 
 def pruned_channels(mod: IRModule) -> dict[str, dict[str, int]]:
-    """What was removed of channels that are constant or not read, if anything was."""
-    said = PRUNED_CHANNELS_ATTR.of(mod)
-    if said is None:
+    """Return the counts of removed channels that were constant or not read, if there are any."""
+    counts = PRUNED_CHANNELS_ATTR.of(mod)
+    if counts is None:
         return {}
-    return {"pruned_channels": {str(name): int(said[name]) for name in sorted(said, key=str)}}
+    return {"pruned_channels": {str(name): int(counts[name]) for name in sorted(counts, key=str)}}
 
 
 def model_files(mod: IRModule) -> dict[str, list[str]]:
@@ -40,27 +40,31 @@ def model_files(mod: IRModule) -> dict[str, list[str]]:
 
 def reference(mod: IRModule) -> dict[str, dict[str, str]]:
     """Return where the reference build is or why there is none, if one was asked for."""
-    given = REFERENCE_ATTR.of(mod)
-    return {} if given is None else {"reference": {str(k): str(v) for k, v in given.items()}}
+    record = REFERENCE_ATTR.of(mod)
+    return {} if record is None else {"reference": {str(k): str(v) for k, v in record.items()}}
 
 
 def search(mod: IRModule) -> dict[str, list[dict[str, Any]]]:
-    """Return what was compared, stage by stage, if there was a choice."""
-    lines = [_line(line) for line in compared_of(mod)]
+    """Return the record of the search, stage by stage, if there was a choice."""
+    lines = [_line(compared) for compared in compared_of(mod)]
     return {"search": lines} if lines else {}
 
 
-def _line(line: Compared) -> dict[str, Any]:
+def _line(compared: Compared) -> dict[str, Any]:
     alternatives = [
-        {"value": one.value, **_bytes(one.peak_bytes, one.bound_bytes), "why": one.why}
-        for one in line.alternatives
+        {
+            "value": choice.value,
+            **_bytes(choice.peak_bytes, choice.bound_bytes),
+            "why": choice.why,
+        }
+        for choice in compared.alternatives
     ]
     return {
-        "stage": line.stage,
-        **({"entry": line.entry} if line.entry else {}),
-        "taken": line.taken,
+        "stage": compared.stage,
+        **({"entry": compared.entry} if compared.entry else {}),
+        "taken": compared.taken,
         "unit": "bytes",
-        **_bytes(line.peak_bytes),
+        **_bytes(compared.peak_bytes),
         "alternatives": alternatives,
     }
 
@@ -71,29 +75,29 @@ def _bytes(peak_bytes: int | None, bound_bytes: int | None = None) -> dict[str, 
 
 
 def schedule_choices(mod: IRModule) -> dict[str, dict[str, Any]]:
-    """Return what each goal takes, if there was a choice of schedules."""
-    for said in details_of(mod, TILES):
+    """Return the costs of the schedules for each goal, if there was a choice of schedules."""
+    for details in details_of(mod, TILES):
         goals = {
-            goal: {str(name): int(value) for name, value in sorted(said[goal].items())}
+            goal: {str(name): int(value) for name, value in sorted(details[goal].items())}
             for goal in OPTIMIZE
-            if goal in said
+            if goal in details
         }
-        return {"schedule_choices": {"optimize": str(said["optimize"]), **goals}}
+        return {"schedule_choices": {"optimize": str(details["optimize"]), **goals}}
     return {}
 
 
 def image_layout(mod: IRModule) -> dict[str, dict[str, Any]]:
-    """Return whether channels of images come first or last, and what either takes, if there was a
+    """Return the layout of images, channels first or last, and the sizes for both, if there was a
     choice."""
-    for said in filter(None, details_of(mod, LAYOUT)):
-        sizes = {str(name): int(said[name]) for name in sorted(said, key=str) if name != "layout"}
-        return {"image_layout": {"layout": str(said["layout"]), **sizes}}
+    for sides in filter(None, details_of(mod, LAYOUT)):
+        sizes = {str(name): int(sides[name]) for name in sorted(sides, key=str) if name != "layout"}
+        return {"image_layout": {"layout": str(sides["layout"]), **sizes}}
     return {}
 
 
 def merged_operators(mod: IRModule) -> dict[str, dict[str, list[str]]]:
-    """The functions that operators share, and whose code they are; if the code is to be small also
-    that there are none."""
+    """Return the functions that operators share, with the names of their callers; the list is empty
+    only if the code should be small."""
     merged = {str(v.name_hint): merged_functions(func) for v, func in mod.functions.items()}
     if not any(merged.values()) and CODE_ATTR.of(mod) != SMALL:
         return {}
@@ -101,23 +105,20 @@ def merged_operators(mod: IRModule) -> dict[str, dict[str, list[str]]]:
 
 
 def operator_order(mod: IRModule) -> dict[str, Any]:
-    """Return what the order of the operators does, if there are several orders.
-
-    Of several entries, it is the most that any of them needs. Of one with a single order nothing is
-    known.
-    """
+    """Return the live bytes of the operator orders, if there are several orders: the maxima over
+    the entries."""
     orders = [line.details for line in compared_of(mod) if line.stage == ORDER and line.details]
     if not orders:
         return {}
     names = ("importer_live_bytes", "least_live_bytes", "live_bytes")
-    order = {name: max(int(said[name]) for said in orders) for name in names}
+    order = {name: max(int(details[name]) for details in orders) for name in names}
     return {
         "operator_order": {**order, "optimal": order["live_bytes"] == order["least_live_bytes"]}
     }
 
 
 def streaming(mod: IRModule) -> dict[str, Any]:
-    """Return what operators that run interleaved save, if some could."""
-    for said in details_of(mod, SEGMENTS):
-        return {"streaming": {str(k): int(v) for k, v in said.items()}}
+    """Return the bytes with and without interleaved operators, if some could be interleaved."""
+    for details in details_of(mod, SEGMENTS):
+        return {"streaming": {str(k): int(v) for k, v in details.items()}}
     return {}

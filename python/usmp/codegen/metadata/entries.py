@@ -1,4 +1,4 @@
-"""What runs of entries need, as metadata.json says it."""
+"""Memory of entries in metadata.json."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from usmp.plain.model_library_format import CPU_DEVICE
 
 
 def entry_memory(interface: Interface, entry: EntryInterface, plan: MemoryPlan) -> dict[str, Any]:
-    """What a run of an entry needs; pools are what they are for all entries together."""
+    """Return the memory that a run of an entry needs; pool sizes are those of all entries."""
     tensors = [*entry.inputs, *entry.outputs]
     workspace, constant = (
         {pool.name: pool.size_bytes for pool in entry.pools if pool.is_constant == is_constant}
@@ -46,7 +46,7 @@ def entry_memory(interface: Interface, entry: EntryInterface, plan: MemoryPlan) 
 
 
 def _among_entries(entry: EntryInterface, plan: MemoryPlan) -> dict[str, Any]:
-    """What an entry shares with others, and when it runs in the program that all of them are."""
+    """Return the positions, peaks and shared states of one of several entries."""
     positions = plan.entry_ranges[entry.name]
     return {
         "positions": [int(positions.start), int(positions.stop)],
@@ -93,7 +93,7 @@ def _tensors(owner: EntryInterface, tensors: list[IOTensor]) -> dict[str, Any]:
 
 
 def ram(mod: IRModule, interface: Interface) -> dict[str, int]:
-    """What runs take of RAM in all, but for the stack."""
+    """Return the total RAM of all runs without the stack, in bytes."""
     outside = most_bytes_at_once(
         {entry.name: entry.outside_bytes for entry in interface.entries},
         {frozenset((e.name, other)) for e in interface.entries for other in e.concurrent_with},
@@ -104,7 +104,7 @@ def ram(mod: IRModule, interface: Interface) -> dict[str, int]:
         "io_size_bytes": outside,
         "state_size_bytes": interface.state_size_bytes,
     }
-    for line in compared_of(mod):
-        if line.stage == WORKSPACE_IO and line.alternatives[0].peak_bytes is not None:
-            ram["size_bytes_with_workspace_io"] = line.alternatives[0].peak_bytes
+    for compared in compared_of(mod):
+        if compared.stage == WORKSPACE_IO and compared.alternatives[0].peak_bytes is not None:
+            ram["size_bytes_with_workspace_io"] = compared.alternatives[0].peak_bytes
     return ram

@@ -38,7 +38,7 @@ from usmp.plain.model_library_format import FORMAT_VERSION
 
 
 def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
-    """The content of metadata.json."""
+    """Return the content of metadata.json."""
     plan = MEMORY_PLAN_ATTR.required(mod)
     return {
         "version": FORMAT_VERSION,
@@ -94,7 +94,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
 
 
 def _targets(mod: IRModule, interface: Interface) -> list[str]:
-    """What runs the code, as `--target` takes it: the CPU, and accelerators by name."""
+    """Return the targets as values of `--target`: the CPU, then accelerators by name."""
     accelerators = {accelerator_of(f.attrs.get("target")) for f in mod.functions.values()}
     return [
         target_text(mod[interface.entries[0].function].attrs["target"]),
@@ -103,13 +103,13 @@ def _targets(mod: IRModule, interface: Interface) -> list[str]:
 
 
 def _board(mod: IRModule) -> dict[str, str]:
-    """The board that the archive has a project for, if it has one."""
+    """Return the board for which the archive has a project, if there is one."""
     return {"board": BOARD_ATTR.required(mod)} if BOARD_ATTR.is_on(mod) else {}
 
 
 def _accelerator_metadata(interface: Interface) -> dict[str, Any]:
-    """What the application must bring, if accelerators have functions: handles, in the order of
-    the struct of devices, and the functions."""
+    """Return what the application must define for accelerators: the handles, in the order of the
+    struct of devices, and the functions."""
     if not interface.accelerator_functions:
         return {}
     functions = [function_metadata(function) for function in interface.accelerator_functions]
@@ -117,19 +117,19 @@ def _accelerator_metadata(interface: Interface) -> dict[str, Any]:
 
 
 def _operator_hooks(interface: Interface) -> dict[str, list[str]]:
-    """The functions that are called before and after each operator, if the C calls some."""
+    """Return the names of the functions called before and after each operator, if there are any."""
     hooks = list(interface.operator_hooks)
     return {"operator_hooks": hooks} if hooks else {}
 
 
 def _state_layout(interface: Interface) -> dict[str, Any]:
-    """Where states are, if there are some; as a file has it."""
+    """Return the state layout in the form of its file, if there are states."""
     layout = interface.state_layout
     return {} if layout is None else {"state_layout": layout.document()}
 
 
 def _export_datetime() -> str:
-    """SOURCE_DATE_EPOCH, the convention of reproducible builds; the epoch itself by default."""
+    """Return the time in SOURCE_DATE_EPOCH, as in reproducible builds; by default the epoch."""
     seconds = os.environ.get("SOURCE_DATE_EPOCH") or "0"
     try:
         return time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(int(seconds)))

@@ -1,4 +1,4 @@
-"""What operators allocate themselves, as metadata.json says it."""
+"""Memory that operators allocate themselves, in metadata.json."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from usmp.plain.model_library_format import CPU_DEVICE
 
 
 def operator_memory(mod: IRModule, interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:
-    """What each operator itself allocates, in bytes live at once."""
+    """Return the memory pressure of each operator's own allocations, in bytes."""
     constant = {pool.name for pool in interface.pools if pool.is_constant}
     own: dict[str, list[PlacedBuffer]] = {}
     for buffer in plan.buffers:
@@ -48,7 +48,7 @@ def _device(target: Target | None) -> int:
 
 
 def _pressure_by_pool(buffers: list[PlacedBuffer], constant: set[str]) -> dict[str, dict[str, int]]:
-    """For workspace pools and for constant pools, name -> most bytes live at once."""
+    """Return the memory pressure of each pool, by kind and name, in bytes."""
     by_pool: dict[str, list[PlacedBuffer]] = {}
     for buffer in buffers:
         by_pool.setdefault(str(buffer.pool_name), []).append(buffer)

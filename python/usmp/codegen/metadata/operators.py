@@ -1,4 +1,4 @@
-"""What metadata.json says of operators: of those that run, and of those of the model file."""
+"""Operators in metadata.json: the calls in the C code, and the operators of the model file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from usmp.tir.model_operator import ModelOperator
 from usmp_solver.live_bytes import live_bytes_by_position
 
 LiveBytes: TypeAlias = "tuple[list[int], list[int]]"
-"""Program positions at which the number of live bytes changes, and the number from there on."""
+"""Program positions where the number of live bytes changes, and the number from each on."""
 
 
 def operators_metadata(
@@ -21,18 +21,18 @@ def operators_metadata(
     plan: MemoryPlan,
     constant_pools: Sequence[str],
 ) -> dict[str, list[dict[str, Any]]]:
-    """The lists `model_operators` and `operators`.
+    """Return the lists `model_operators` and `operators`.
 
     Parameters
     ----------
     calls
-        the statements that run operators, one entry after the other, in order.
+        the operator calls, entry by entry, in order of execution.
     of_models
-        entry -> the operators of the model file, also those that no call is for.
+        entry -> all operators of the model file, even those without a call.
     plan
-        of the module.
+        the memory plan of the module.
     constant_pools
-        the names of the pools of constants.
+        the names of the constant pools.
     """
     table = {(entry, operator) for entry, own in of_models.items() for operator in own}
     table |= {(call.entry, operator) for call in calls for operator in call.model_operators}
@@ -48,35 +48,33 @@ def operators_metadata(
             {
                 **call.as_json(),
                 "model_operators": [places[call.entry, o] for o in call.model_operators],
-                **({} if one is None else _memory(one, buffers, live, constant_pools)),
+                **({} if step is None else _memory(step, buffers, live, constant_pools)),
             }
-            for call, one in zip(calls, planned, strict=True)
+            for call, step in zip(calls, planned, strict=True)
         ],
     }
 
 
 def peak_operator(plan: MemoryPlan, live: Sequence[PlacedBuffer]) -> int | None:
-    """The first operator that runs while all of some buffers are live, as its place in
-    `operators`; None if there are none, or no operator does.
+    """Return the index of the first operator during which all of `live` are live; None if there is
+    none, or `live` is empty.
 
     Parameters
     ----------
     live
-        what is live at the peak of a pool.
+        the buffers live at the peak of a pool.
     """
-    spans = [(0, sum(int(operator.stop) for operator in plan.operators))]
+    ranges = [(0, sum(int(operator.stop) for operator in plan.operators))]
     for buffer in live:
         own = [(int(r.start), int(r.stop)) for r in buffer.live_ranges]
-        pairs = [(max(a, c), min(b, d)) for a, b in spans for c, d in own]
-        spans = [(start, stop) for start, stop in pairs if start < stop]
+        pairs = [(max(a, c), min(b, d)) for a, b in ranges for c, d in own]
+        ranges = [(start, stop) for start, stop in pairs if start < stop]
     if not live:
         return None
     running = (
         place
         for place, operator in enumerate(plan.operators)
-        if any(
-            max(start, int(operator.start)) < min(stop, int(operator.stop)) for start, stop in spans
-        )
+        if any(max(a, int(operator.start)) < min(b, int(operator.stop)) for a, b in ranges)
     )
     return next(running, None)
 
@@ -103,7 +101,7 @@ def _memory(
 
 
 def _live_bytes(plan: MemoryPlan, constant_pools: Sequence[str]) -> dict[str, LiveBytes]:
-    """Of each workspace pool."""
+    """Return the live bytes of each workspace pool."""
     by_pool: dict[str, list[PlacedBuffer]] = {}
     for buffer in plan.buffers:
         if buffer.pool_name not in constant_pools:
@@ -112,15 +110,15 @@ def _live_bytes(plan: MemoryPlan, constant_pools: Sequence[str]) -> dict[str, Li
 
 
 def _steps(buffers: Sequence[PlacedBuffer]) -> LiveBytes:
-    found = live_bytes_by_position(
+    counts = live_bytes_by_position(
         (int(buffer.size_bytes), [(int(r.start), int(r.stop)) for r in buffer.live_ranges])
         for buffer in buffers
     )
-    return list(found), list(found.values())
+    return list(counts), list(counts.values())
 
 
 def _most_within(steps: LiveBytes, start: int, stop: int) -> int:
-    """The most bytes that are live at a position of a half-open range."""
+    """Return the most bytes that are live in a half-open range of positions."""
     positions, counts = steps
     first, last = bisect_right(positions, start) - 1, bisect_left(positions, stop)
     return max(counts[max(first, 0) : last], default=0)

@@ -1,4 +1,4 @@
-"""Pools, the buffers in them, and how they were chosen and placed, as metadata.json says it."""
+"""Pools in metadata.json: their buffers, the choice of pools, and the search for the plan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KINDS = {kind.value: kind.name.lower() for kind in BufferInfoKind}
 
 
 def pools(mod: IRModule, interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:
-    """The pools in the order of the C interface."""
+    """Return the pools in the order of the C interface."""
     usage = {pool.name: PoolUsage(pool.name, 0, 0, []) for pool in interface.pools}
     usage |= {use.pool_name: use for use in pool_usage(plan)}
     described = [_pool(pool, plan, usage[pool.name]) for pool in interface.pools]
@@ -77,36 +77,36 @@ def _pool(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, An
 
 
 def _io(pool: PoolParameter) -> dict[str, str]:
-    """Whether inputs and outputs may lie there, if the user said so."""
+    """Return whether the pool may hold inputs and outputs, if the user restricted that."""
     io = str(pool.info.pool_info.io)
     return {} if io == ANY_IO else {"io": io}
 
 
 def io_pool(mod: IRModule) -> dict[str, str]:
-    """The name of the I/O pool, if there is one."""
+    """Return the name of the I/O pool, if there is one."""
     pool = IO_MEMORY_POOL_ATTR.of(mod)
     return {} if pool is None else {"io_pool": str(pool.pool_name)}
 
 
 def _place(pool: PoolParameter) -> dict[str, int]:
-    """What the user said of where the pool is, and where the plan begins, which follows from it."""
+    """Return the user's options for the place of a pool, and the resulting start of the plan."""
     described = {
         "buffer_alignment_bytes": pool.line_bytes,
         "pool_offset_bytes": pool.pool_offset,
         "first_byte": pool.first_byte,
     }
-    found = {key: value for key, value in described.items() if value}
-    return found if pool.address is None else {**found, "address": pool.address}
+    place = {key: value for key, value in described.items() if value}
+    return place if pool.address is None else {**place, "address": pool.address}
 
 
 def _peak_operator(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, int]:
-    """The operator that runs at the peak."""
-    found = None if pool.is_constant else peak_operator(plan, use.live_at_peak)
-    return {} if found is None else {"peak_operator": found}
+    """Return the operator that runs at the peak of a workspace pool, if there is one."""
+    index = None if pool.is_constant else peak_operator(plan, use.live_at_peak)
+    return {} if index is None else {"peak_operator": index}
 
 
 def placement(plan: MemoryPlan) -> dict[str, Any]:
-    """How pools were chosen, and what accesses take, if the pools say how fast they are."""
+    """Return the policy that chose pools, and the access cycles if the speed of pools is known."""
     described: dict[str, Any] = {"policy": str(plan.placement)}
     estimate = plan.access_estimate
     if estimate is not None:
@@ -125,7 +125,7 @@ def placement(plan: MemoryPlan) -> dict[str, Any]:
 
 
 def search(mod: IRModule, plan: MemoryPlan) -> dict[str, Any]:
-    """What ended the search, if there was one, and the stages that a time budget ended."""
+    """Return the reason why the search ended, and the stages that the time budget cut short."""
     ended_by = plan.search_ended_by
     stages = NOT_COMPARED_ATTR.of(mod)
     return {

@@ -1,4 +1,4 @@
-"""What metadata.json says of symbolic sizes, and of tensors whose shapes depend on them."""
+"""Symbolic sizes, and shapes that depend on them, in metadata.json."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from usmp.plain.size_expression import shape_text
 
 
 def sizes_metadata(interface: Interface, entry: EntryInterface) -> dict[str, Any]:
-    """The sizes that a run of an entry takes, and what workspace pools need at some sizes if
-    offsets are computed from them. A size without an upper bound has None as its largest value."""
+    """Return the sizes that a run of an entry takes, and the required bytes of workspace pools if
+    they depend on sizes. A size without an upper bound has None as its largest value."""
     if not entry.sizes:
         return {}
     computed = [size.as_json() for size in interface.workspace_sizes]
@@ -25,7 +25,7 @@ def sizes_metadata(interface: Interface, entry: EntryInterface) -> dict[str, Any
 
 
 def shape_metadata(tensor: IOTensor) -> dict[str, Any]:
-    """The extents as expressions, and as text, if they depend on sizes."""
+    """Return the extents as expressions and as text, if they depend on sizes."""
     extents = tensor.symbolic_extents
     if not extents:
         return {}

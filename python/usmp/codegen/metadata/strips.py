@@ -1,4 +1,4 @@
-"""What metadata.json says of operators that are computed in strips."""
+"""Operators in strips in metadata.json."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from usmp.objects.compared import details_of
 
 
 def strips_metadata(mod: IRModule) -> dict[str, Any]:
-    """Return which operators are in strips, and what was chosen from, if some could be."""
-    # A module that went through `SplitIntoStrips` was not compared.
+    """Return the operators in strips, and the alternatives, if some operators could be split."""
+    # Without a search, the pass `SplitIntoStrips` records its choice.
     before = STRIPS_ATTR.of(mod) or {}
-    compared = [said for said in details_of(mod, STRIPS) if said]
-    found = compared or ([before] if "max_extra_macs" in before else [])
-    if not found:
+    compared = [details for details in details_of(mod, STRIPS) if details]
+    records = compared or ([before] if "max_extra_macs" in before else [])
+    if not records:
         return {}
-    (said,) = found
-    choices = [{**_counts(choice), "chains": _chains(choice)} for choice in said["choices"]]
+    (record,) = records
+    choices = [{**_counts(choice), "chains": _chains(choice)} for choice in record["choices"]]
     return {
         "strips": {
-            "max_extra_macs": float(said["max_extra_macs"]),
-            **_counts(said),
-            "chains": _chains(said),
+            "max_extra_macs": float(record["max_extra_macs"]),
+            **_counts(record),
+            "chains": _chains(record),
             "choices": choices,
         }
     }
 
 
-def _chains(said: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Operators in strips, and how many strips."""
+def _chains(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the chains of operators in strips, each with its counts."""
     return [
         {"operators": [str(name) for name in chain["operators"]], **_counts(chain)}
-        for chain in said["chains"]
+        for chain in record["chains"]
     ]
 
 
-def _counts(said: Mapping[str, Any]) -> dict[str, int]:
-    """What is a number of bytes, operations or strips."""
+def _counts(record: Mapping[str, Any]) -> dict[str, int]:
+    """Return the numbers of bytes, operations and strips in a record."""
     names = ("unsplit_peak_bytes", "peak_bytes", "strips", "macs_before", "macs")
-    return {name: int(said[name]) for name in names if name in said}
+    return {name: int(record[name]) for name in names if name in record}
