@@ -1,1 +1,1 @@
-"""Files that let an archive be a library in the build systems of firmware."""
+"""Files that make an archive a library in the build systems of firmware."""

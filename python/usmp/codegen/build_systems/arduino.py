@@ -1,9 +1,8 @@
-"""Arduino: a library, all of whose sources must lie in `src`.
+"""An archive as an Arduino library, whose sources and headers must be in `src`.
 
-Arduino compiles what is there and looks for headers nowhere else. The files of the Model Library
-Format keep their places, so `src` has a file for each of them that includes it: compiled are the
-same bytes. For other compilers these sources are empty, since a project may well compile every
-source that it finds in the archive.
+The files of the Model Library Format keep their places, so `src` has a file for each that includes
+it. With other compilers these sources are empty, because a project may compile every source in the
+archive.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ from usmp.codegen.build_systems.library import (
 
 
 def arduino_files(library: Library) -> dict[str, str]:
-    """library.properties, and `src`; nothing if object files are linked, which cannot be there."""
+    """Return library.properties and the files in `src`; none if there are object files, which
+    cannot be in `src`."""
     if library.objects:
         return {}
     headers = [f"{INCLUDE_FOLDER}/{model.header}" for model in library.models]
@@ -54,7 +54,7 @@ def _properties(library: Library) -> str:
         "url": "https://tvm.apache.org",
         "architectures": "*",
         "includes": ",".join(model.header for model in library.models),
-        # Libraries of several archives may have the same allocator: only of .a files is one taken.
+        # Link as .a files, so that only one of the equal allocators of several archives is linked.
         "dot_a_linkage": "true",
     }
     return "".join(f"{name}={value}\n" for name, value in fields.items())

@@ -1,4 +1,4 @@
-"""The files by which an archive is a library in a project of one's own: path -> content."""
+"""The files that make an archive a library in the user's own project."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from usmp.plain.model_library_format import METADATA_FILE
 
 
 def build_system_files(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Those for CMake, Zephyr, ESP-IDF, Arduino and PlatformIO, by what the archive has.
+    """Return the files for CMake, Zephyr, ESP-IDF, Arduino and PlatformIO; path -> content.
 
-    There are none if a model is for a board, whose own project places its pools by a linker script
-    that another project does not have, or has the packed interface, which TVM's runtime calls.
+    There are none if a model is for a board, because the linker script of the board's own project
+    places its pools, or if it has the packed interface, because TVM's runtime calls that.
     """
     modules = json.loads(files[METADATA_FILE])["modules"]
     if any("board" in m or m.get("interface_api") == "packed" for m in modules.values()):

@@ -1,8 +1,8 @@
-"""CMake: a library for each model, which is also one component of ESP-IDF.
+"""An archive in CMake: a library for each model, and a single component of ESP-IDF.
 
-ESP-IDF reads the CMakeLists.txt in the folder of a component, once in CMake's script mode in which
-no project can begin: so what it reads stands first, and ends there. Features of compilers are
-private to the targets, since a project in C++ that links them knows no compiler for C.
+ESP-IDF also reads the CMakeLists.txt of a component in CMake's script mode, which does not allow
+`project`. So its part comes first and returns. Compile features are private to the targets, because
+a C++ project that links them may have no C compiler in CMake.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from usmp.codegen.build_systems.library import (
 
 
 def cmake_files(library: Library) -> dict[str, str]:
-    """CMakeLists.txt."""
+    """Return CMakeLists.txt."""
     return {"CMakeLists.txt": "\n".join([_beginning(library), *_targets(library)])}
 
 
 def cmake_list(paths: Sequence[str], folder: str = "", indent: str = "  ") -> str:
-    """The paths below `folder`, a line each."""
+    """Return the paths below `folder` as quoted lines."""
     return "\n".join(f'{indent}"{folder}{path}"' for path in paths)
 
 

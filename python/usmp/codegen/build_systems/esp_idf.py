@@ -1,4 +1,4 @@
-"""ESP-IDF: the manifest of the component that CMakeLists.txt registers."""
+"""The manifest of the ESP-IDF component that CMakeLists.txt registers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from usmp.codegen.build_systems.library import VERSION, Library
 
 
 def esp_idf_files(library: Library) -> dict[str, str]:
-    """idf_component.yml."""
+    """Return idf_component.yml."""
     return {"idf_component.yml": _MANIFEST.format(version=VERSION, sentence=library.sentence)}
 
 

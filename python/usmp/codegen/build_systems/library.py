@@ -1,7 +1,7 @@
-"""What build systems have to know of an archive: its models, and the paths of their files.
+"""The facts about an archive that build systems need: its models and the paths of their files.
 
-All names begin with a C prefix, `tvmgen_<module>`, in which a module's name has become letters,
-digits and underscores. Nothing else of a model gets into the files of a build system.
+All names begin with a C prefix, `tvmgen_<module>`, with the module's name in letters, digits and
+underscores. No other text of a model is in the files of a build system.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ INCLUDE_FOLDER = "codegen/host/include"
 SOURCE_FOLDER = "codegen/host/src"
 ARENA_HEADER, ARENA_SOURCE = ARENA_PATHS
 ARENA = "usmp_arena"
-"""The library of the allocator that models of several archives may share."""
+"""Name of the library with the allocator, which models of several archives may share."""
 
 VERSION = "1.0.0"
-"""Manifests must have one, and a model has none."""
+"""The version in manifests, which require one; a model has none."""
 
 _LONGEST_NAME = 50
-"""Characters of a library's name: as many as each registry permits."""
+"""Most characters of a library's name, so that every registry permits it."""
 _DIGEST_LENGTH = 16
 _PREFIX = "tvmgen_"
 
@@ -36,13 +36,13 @@ class Model:
     Parameters
     ----------
     prefix
-        what its C symbols begin with.
+        prefix of its C symbols.
     sources
         paths of its C files.
     objects
         paths of its object files.
     takes_arena
-        whether runs allocate.
+        whether runs allocate in an arena.
     """
 
     prefix: str
@@ -52,24 +52,24 @@ class Model:
 
     @property
     def header(self) -> str:
-        """The name of the file that an application includes."""
+        """The name of the header that an application includes."""
         return f"{self.prefix}.h"
 
     @property
     def linked(self) -> tuple[str, ...]:
-        """Paths of all that is linked."""
+        """Paths of the sources and object files."""
         return self.sources + self.objects
 
 
 @dataclass(frozen=True)
 class Library:
-    """The models of an archive, in its order."""
+    """The models of an archive, in the order of its metadata."""
 
     models: tuple[Model, ...]
 
     @property
     def name(self) -> str:
-        """That of the only model's C symbols; of several, their names joined."""
+        """The name: the C prefix of the only model, or the joined names of several models."""
         joined = _PREFIX + "_".join(m.prefix.removeprefix(_PREFIX) for m in self.models)
         if len(joined) <= _LONGEST_NAME:
             return joined
@@ -78,12 +78,12 @@ class Library:
 
     @property
     def sentence(self) -> str:
-        """What manifests say that it is."""
+        """The description in manifests."""
         return "A compiled model" if len(self.models) == 1 else "Compiled models"
 
     @property
     def takes_arena(self) -> bool:
-        """Whether any of the models needs the allocator."""
+        """Whether a model needs the allocator."""
         return any(model.takes_arena for model in self.models)
 
     @property
@@ -103,7 +103,7 @@ class Library:
 
 
 def library_of(modules: Mapping[str, Mapping[str, Any]], files: Mapping[str, bytes]) -> Library:
-    """What an archive has, by the modules of its metadata and its files."""
+    """Return the library of an archive with the modules of its metadata and its files."""
     return Library(tuple(_model(module, files) for module in modules.values()))
 
 
@@ -120,6 +120,6 @@ def _model(module: Mapping[str, Any], files: Mapping[str, bytes]) -> Model:
 
 
 def _matching(pattern: str, files: Mapping[str, bytes]) -> tuple[str, ...]:
-    """The paths that match, by their number."""
-    found = {path: match for path in files if (match := re.fullmatch(pattern, path))}
-    return tuple(sorted(found, key=lambda path: int(found[path][1])))
+    """Return the paths that match, sorted by their number."""
+    matches = {path: match for path in files if (match := re.fullmatch(pattern, path))}
+    return tuple(sorted(matches, key=lambda path: int(matches[path][1])))

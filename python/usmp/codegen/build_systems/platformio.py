@@ -1,4 +1,4 @@
-"""PlatformIO: the manifest of a library, which names the folders of its files."""
+"""The manifest of an archive as a PlatformIO library, with the folders of its files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from usmp.codegen.build_systems.library import INCLUDE_FOLDER, SOURCE_FOLDER, VE
 
 
 def platformio_files(library: Library) -> dict[str, str]:
-    """library.json; nothing if object files are linked, which it cannot name."""
+    """Return library.json, or none if there are object files, which it cannot name."""
     if library.objects:
         return {}
     content = {

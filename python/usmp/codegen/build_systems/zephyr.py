@@ -1,6 +1,6 @@
-"""Zephyr: a module with an option of Kconfig for each model.
+"""An archive as a Zephyr module, with a Kconfig option for each model.
 
-Zephyr links its libraries as a whole, so that the allocator must be in one of them only.
+Zephyr links whole libraries, so the allocator must be in only one of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ROOT = "${CMAKE_CURRENT_SOURCE_DIR}/../"
 
 
 def zephyr_files(library: Library) -> dict[str, str]:
-    """The files of the folder `zephyr`."""
+    """Return the files of the folder `zephyr`."""
     return {
         "zephyr/module.yml": _MODULE.format(name=library.name),
         "zephyr/CMakeLists.txt": "\n".join(_libraries(library)),
