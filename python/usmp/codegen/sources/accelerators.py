@@ -1,4 +1,4 @@
-"""The functions of accelerators in the header: their declarations, and the handles they get."""
+"""Accelerators in the header: declarations of their functions, and the struct of handles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LINE_LENGTH = 96
 
 
 def accelerator_parts(interface: Interface) -> list[tuple[str, str]]:
-    """Comment and text of each part of the header; nothing without accelerators."""
+    """Return comment and code of each part of the header; none without accelerators."""
     if not interface.devices:
         return []
     members = "".join(f"  void* {device};\n" for device in interface.devices)
@@ -32,12 +32,12 @@ def accelerator_parts(interface: Interface) -> list[tuple[str, str]]:
 
 
 def devices_parameter(interface: Interface) -> list[str]:
-    """The last parameter of the entry point, by which the handles are passed, or nothing."""
+    """Return the last parameter of an entry point, which passes the handles, if there are any."""
     return [f"struct {interface.prefix}_devices* devices"] if interface.devices else []
 
 
 def _declaration(function: AcceleratorFunction) -> tuple[str, str]:
-    """Comment and declaration."""
+    """Return the comment and the declaration of a function."""
     names = parameter_names(function)
     lines = [
         f"To be defined by the application, for {function.accelerator}. Returns 0; anything else",
@@ -51,7 +51,7 @@ def _declaration(function: AcceleratorFunction) -> tuple[str, str]:
     renamed = dict(zip((str(p.name) for p in function.parameters), names, strict=True))
     lines += [_operator(operator, renamed) for operator in function.operators]
     params = [
-        (name, _what(name, parameter))
+        (name, _description(name, parameter))
         for name, parameter in zip(names, function.parameters, strict=True)
     ]
     params.append((DEVICE, "its handle in the struct of devices"))
@@ -68,7 +68,7 @@ def _pointer(parameter: AcceleratorParameter) -> str:
     return f"{const}{c_type(str(parameter.dtype))}*"
 
 
-def _what(name: str, parameter: AcceleratorParameter) -> str:
+def _description(name: str, parameter: AcceleratorParameter) -> str:
     role = str(parameter.role)
     shape = "".join(f"[{int(extent)}]" for extent in parameter.shape)
     return f"{parameter.dtype}{shape}" + (f", {role}" if not name.startswith(role) else "")

@@ -1,4 +1,4 @@
-"""What the C of a core says where the compiler lacks what the core has."""
+"""Macros for the features of a core, and a warning if the compiler lacks a feature."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _FEATURES = (
     ("has_mve", "(!defined(__ARM_FEATURE_MVE) || !(__ARM_FEATURE_MVE & 1))", "MVE"),
     ("has_dsp", "!defined(__ARM_FEATURE_DSP)", "the DSP extension"),
 )
-"""Of a core: name of the field, whether the compiler lacks it, what it is called."""
+"""Features: field of `Core`, condition in C that the compiler lacks it, readable name."""
 
 
 _OF_X86 = functions_of("tensor_intrin_dot_vectors.c")
 
 
 def print_features(mod: IRModule, interface: Interface, helpers: Helpers) -> list[str]:
-    """The macros that tensor intrinsics ask; nothing if there are none.
+    """Return the macros that tensor intrinsics test; none if there are no tensor intrinsics.
 
-    Another processor than one of Arm runs the portable C, as a host that tests does; a compiler for
-    Arm that is not told of the core most likely lacks an option.
+    Other processors than Arm's, such as a host in tests, run the portable C without a warning. An
+    Arm compiler without the feature most likely lacks an option for the core.
     """
     if not helpers.ask_for_features:
         return []
@@ -40,8 +40,8 @@ def print_features(mod: IRModule, interface: Interface, helpers: Helpers) -> lis
 def without_vectors_of_hosts(
     mod: IRModule, interface: Interface, definitions: Mapping[str, str]
 ) -> list[str]:
-    """The functions that are printed: C for a microcontroller has none for the vectors of x86, and
-    on a host it runs without them."""
+    """Return the helper functions to print: without the x86 vectors if the code is for a
+    microcontroller, because it runs on hosts in tests only."""
     if _core(mod, interface) == PORTABLE:
         return list(definitions.values())
     return [text for name, text in definitions.items() if name not in _OF_X86]

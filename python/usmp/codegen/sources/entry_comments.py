@@ -1,4 +1,4 @@
-"""What the header says of the function that runs an entry."""
+"""The header's comment on the function that runs an entry."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from usmp.codegen.sources.row_callbacks import MISSING_CALLBACK
 from usmp.tir.dynamic_allocator import ALLOCATE_WORKSPACE, FREE_WORKSPACE
 
 _SHOWN_TENSORS = 6
-"""Names in a line."""
+"""Most names in a line."""
 
 _WRITE_INPUTS = {
     False: "write all {}inputs before each run, for a run may overwrite them",
@@ -23,7 +23,7 @@ _WRITE_INPUTS = {
 
 
 def run_comment(interface: Interface, entry: EntryInterface) -> list[str]:
-    """The lines of its comment."""
+    """Return the lines of the comment on the run function of an entry."""
     first, *more = _callback_statuses(entry) if entry.by_rows else _size_status(interface, entry)
     sentences = [
         [f"Run {interface.described(entry)}; returns 0{first}", *more],
@@ -42,7 +42,7 @@ def run_comment(interface: Interface, entry: EntryInterface) -> list[str]:
 
 
 def _callback_statuses(entry: EntryInterface) -> list[str]:
-    """What a run may return beside 0, where there are callbacks."""
+    """Return the statuses of a run with callbacks, besides 0."""
     return [
         f", {MISSING_CALLBACK} if a callback is NULL,",
         "or the other status that a callback returned",
@@ -50,7 +50,7 @@ def _callback_statuses(entry: EntryInterface) -> list[str]:
 
 
 def _size_status(interface: Interface, entry: EntryInterface) -> list[str]:
-    """The same, where there are sizes."""
+    """Return the statuses of a run with symbolic sizes, besides 0; empty without sizes."""
     if not entry.sizes:
         return [""]
     macro = f"{interface.macro_prefix}_{ERROR_SIZE_MACRO}"
@@ -58,7 +58,7 @@ def _size_status(interface: Interface, entry: EntryInterface) -> list[str]:
 
 
 def _pool_status(interface: Interface, entry: EntryInterface) -> list[list[str]]:
-    """What it returns for pools that are elsewhere."""
+    """Return the status for pools at other addresses than planned."""
     if not pool_checks(interface, entry):
         return []
     macro = f"{interface.macro_prefix}_{ERROR_POOL_MACRO}"
@@ -66,7 +66,7 @@ def _pool_status(interface: Interface, entry: EntryInterface) -> list[list[str]]
 
 
 def _sizes(entry: EntryInterface) -> list[list[str]]:
-    """What tensors have to do with sizes."""
+    """Return how shapes follow from symbolic sizes."""
     if not entry.sizes:
         return []
     sizes = ", ".join(size.c_name for size in entry.sizes)
@@ -81,7 +81,7 @@ def _sizes(entry: EntryInterface) -> list[list[str]]:
 
 
 def _windows(entry: EntryInterface) -> list[list[str]]:
-    """What the inputs are that are new rows of windows."""
+    """Return how inputs pass the new rows of windows."""
     return [
         [
             f"{quoted(tensor.info.name)} takes the {window.hop} newest of the {window.rows} rows "
@@ -96,7 +96,7 @@ def _windows(entry: EntryInterface) -> list[list[str]]:
 
 
 def _updated(interface: Interface, entry: EntryInterface) -> list[list[str]]:
-    """What happens to inputs that are read and written."""
+    """Return which inputs are updated in place."""
     if not entry.updated:
         return []
     first = f"It updates {_quoted_names([t.info.name for t in entry.updated])}"
@@ -126,7 +126,7 @@ def _where_tensors_are(interface: Interface, entry: EntryInterface) -> list[list
 
 
 def _where_others_are(entry: EntryInterface, write: str) -> list[list[str]]:
-    """The same, where others come or go by rows."""
+    """Return where the other tensors are if some are passed by rows."""
     inputs, outputs = (
         any(not tensor.is_by_rows for tensor in tensors)
         for tensors in (entry.inputs, entry.outputs)
@@ -163,7 +163,7 @@ def _kept_bytes(interface: Interface, entry: EntryInterface) -> list[list[str]]:
 
 
 def _dynamic_memory(interface: Interface, entry: EntryInterface) -> list[list[str]]:
-    """Where buffers of dynamic size are."""
+    """Return how buffers of dynamic size are allocated."""
     status = f"{interface.macro_prefix}_STATUS_NO_MEMORY"
     if entry.takes_arena:
         return [
@@ -185,7 +185,7 @@ def _listed(states: Sequence[UsedState]) -> str:
 
 
 def _quoted_names(names: Sequence[str]) -> str:
-    """Some names, and how many more there are."""
+    """Return the first names, and the number of further names."""
     shown = ", ".join(quoted(name) for name in names[:_SHOWN_TENSORS])
     return shown + (
         f" and {len(names) - _SHOWN_TENSORS} more" if len(names) > _SHOWN_TENSORS else ""
@@ -193,7 +193,7 @@ def _quoted_names(names: Sequence[str]) -> str:
 
 
 def _concurrent(interface: Interface, entry: EntryInterface) -> list[list[str]]:
-    """Which entries may interrupt it; nothing of the only one."""
+    """Return which entries may run at the same time, if there are several entries."""
     if len(interface.entries) == 1:
         return []
     names = ", ".join(quoted(name) for name in entry.concurrent_with)

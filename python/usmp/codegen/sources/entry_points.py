@@ -1,4 +1,4 @@
-"""What surrounds the operators in C: internal pools, and the functions that applications call."""
+"""The C code around the operators: internal pools, and the functions that applications call."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from usmp.codegen.sources.sizes import size_checks, size_macro
 
 @dataclass(frozen=True)
 class MainFunction:
-    """The planned function of an entry, as what applications call calls it.
+    """The planned function of an entry, which the application's entry point calls.
 
     Parameters
     ----------
     c_name
-        its symbol.
+        symbol of the function.
     parameter_types
-        the C types of inputs, outputs, sizes, devices, arena and pools, in this order; inputs and
-        outputs are missing if they live in the workspace, and have handles if they are given or
-        taken by rows.
+        C types of inputs, outputs, sizes, devices, arena and pools, in this order. Inputs and
+        outputs are missing if they are in the workspace, and are handles if they are passed by
+        rows.
     result_type
-        the C type of its status, if functions of accelerators have one.
+        C type of the status, if accelerator functions return one.
     """
 
     c_name: str
@@ -45,19 +45,19 @@ class MainFunction:
 
     @property
     def declaration(self) -> str:
-        """Its declaration as a function of another object file, without the semicolon."""
+        """The external declaration of the function, without the semicolon."""
         parameters = ", ".join(self.parameter_types) or "void"
         return f"extern {self.result_type} {self.c_name}({parameters})"
 
     def call(self, arguments: Sequence[str], before_status: str = "") -> str:
-        """The statements that call it, and return its status unless that is 0.
+        """Return the statements that call the function, and return its status unless it is 0.
 
         Parameters
         ----------
         arguments
-            in C, without their types.
+            arguments in C, without casts.
         before_status
-            statements in between.
+            statements between the call and the check of the status.
         """
         casts = zip(self.parameter_types, arguments, strict=True)
         passed = ",\n      ".join(f"({type_name}){argument}" for type_name, argument in casts)
@@ -84,7 +84,7 @@ def source_file(interface: Interface, parts: Iterable[str]) -> str:
 
 
 def print_entry_points(interface: Interface, mains: Sequence[MainFunction]) -> str:
-    """The internal pools, and the functions of the header around those of the entries."""
+    """Return the internal pools, and the functions of the header, which call the main functions."""
     functions = [
         text
         for entry, main in zip(interface.entries, mains, strict=True)
@@ -100,8 +100,8 @@ def print_entry_points(interface: Interface, mains: Sequence[MainFunction]) -> s
 def print_entry_point_source(
     interface: Interface, mains: Sequence[MainFunction], more: Iterable[str] = ()
 ) -> str:
-    """A source file of its own for `print_entry_points`; the functions of the entries are in
-    another object file.
+    """Return a separate source file with the entry points; the main functions are in another
+    object file.
 
     Parameters
     ----------
@@ -113,12 +113,12 @@ def print_entry_point_source(
 
 
 def _pool_address(interface: Interface, name: str) -> str:
-    """The address of a pool in the entry points of the C interface."""
+    """Return the address of a pool in the entry points of the C interface."""
     return pool_address(interface, next(p for p in interface.pools if p.name == name))
 
 
 def _address(interface: Interface, tensor: IOTensor) -> str:
-    """The address of a tensor that was planned into a workspace pool."""
+    """Return the address of a tensor that was planned into a workspace pool."""
     assert tensor.allocation is not None
     pool = _pool_address(interface, tensor.allocation.pool_info.pool_name)
     return f"((uint8_t*){pool} + {int(tensor.allocation.byte_offset)})"
@@ -128,16 +128,16 @@ def _map_definitions(interface: Interface, entry: EntryInterface) -> list[str]:
     if not entry.has_workspace_io:
         return []
     definitions = []
-    for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
-        lines = [f"{map_declaration(interface, entry, what)} {{"]
-        # The struct of an entry without such tensors has a member too, which C must see set.
+    for struct, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
+        lines = [f"{map_declaration(interface, entry, struct)} {{"]
+        # Initialize the struct, because it has a dummy member if there are no tensors.
         placed = [tensor for tensor in tensors if not tensor.is_by_rows]
-        has_sizes = what == "inputs" and bool(entry.sizes)
+        has_sizes = struct == "inputs" and bool(entry.sizes)
         is_whole = (bool(tensors) or has_sizes) and len(placed) == len(tensors)
-        lines.append(f"  struct {entry.prefix}_{what} places{'' if is_whole else ' = {0}'};")
+        lines.append(f"  struct {entry.prefix}_{struct} places{'' if is_whole else ' = {0}'};")
         assignments = [f"  places.{t.c_name} = {_address(interface, t)};" for t in placed]
         lines += assignments
-        if what == "inputs":
+        if struct == "inputs":
             lines += _largest_sizes(interface, entry)
         if interface.external_pools and not any("workspace_pools->" in a for a in assignments):
             lines.append("  (void)workspace_pools;")
@@ -147,7 +147,7 @@ def _map_definitions(interface: Interface, entry: EntryInterface) -> list[str]:
 
 
 def _largest_sizes(interface: Interface, entry: EntryInterface) -> list[str]:
-    """The statements that set the sizes in the struct of inputs."""
+    """Return the statements that set the sizes in the struct of inputs to their upper bounds."""
     macros = [
         f"{interface.macro_prefix}_{size_macro(_owner(interface, entry), s)}_MAX"
         for s in entry.sizes
@@ -159,25 +159,25 @@ def _largest_sizes(interface: Interface, entry: EntryInterface) -> list[str]:
 
 
 def _owner(interface: Interface, entry: EntryInterface) -> str:
-    """The name of an entry in macros; empty if they have none."""
+    """Return the name of an entry in macros; empty if macros have none."""
     return "" if interface.has_only_main else entry.name
 
 
 def _run_definition(interface: Interface, entry: EntryInterface, main: MainFunction) -> str:
-    """What an application calls: it hands tensors and pools to the function of the entry."""
+    """Return the run function, which passes tensors and pools to the main function of the entry."""
     lines = [f"{run_declaration(interface, entry)} {{"]
     lines += size_checks(entry, interface.macro_prefix, _owner(interface, entry))
     lines += pool_checks(interface, entry)
     arguments = []
-    for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
+    for struct, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
         arguments += [
-            f"&{handle(what, tensor)}" if tensor.is_by_rows else f"{what}->{tensor.c_name}"
+            f"&{handle(struct, tensor)}" if tensor.is_by_rows else f"{struct}->{tensor.c_name}"
             for tensor in tensors
             if tensor.is_by_rows or not entry.has_workspace_io
         ]
-        is_used = bool(tensors) or (what == "inputs" and bool(entry.sizes))
-        if what in entry.tensor_structs and not is_used:
-            lines.append(f"  (void){what};")
+        is_used = bool(tensors) or (struct == "inputs" and bool(entry.sizes))
+        if struct in entry.tensor_structs and not is_used:
+            lines.append(f"  (void){struct};")
     lines += handles_of_rows(entry)
     if interface.external_pools and all(pool.is_internal for pool in entry.pools):
         lines.append("  (void)workspace_pools;")
@@ -187,14 +187,15 @@ def _run_definition(interface: Interface, entry: EntryInterface, main: MainFunct
     arguments += [f"devices->{device}" for device in entry.devices]
     arguments += ["arena"] if entry.takes_arena else []
     arguments += [_pool_address(interface, pool.name) for pool in entry.pools]
-    # A row that is not there was asked for before whatever failed after it.
+    # Check rows first, because a missing row precedes any later failure.
     checked = "\n  if (rows_status != 0) return rows_status;" if entry.by_rows else ""
     lines += [main.call(arguments, checked), "  return 0;", "}\n"]
     return "\n".join(lines)
 
 
 def _reset_definition(interface: Interface) -> list[str]:
-    """Zeros are what a first run finds in memory; it sets the states from there."""
+    """Return the reset function. It zeros the states, because the first run initializes them if it
+    finds zeros."""
     if not interface.states:
         return []
     lines = [f"{reset_declaration(interface)} {{"]

@@ -1,4 +1,4 @@
-"""The header of a compiled model, `tvmgen_<module>.h`; names as TVM 0.18 had them."""
+"""The header of a compiled model, `tvmgen_<module>.h`, with the names of TVM 0.18."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from usmp.plain.c_interface import context_member
 
 
 def print_header(interface: Interface) -> str:
-    """The text of the header.
+    """Return the text of the header.
 
     Raises
     ------
@@ -39,11 +39,11 @@ def print_header(interface: Interface) -> str:
 
 
 def _declarations(interface: Interface) -> list[str]:
-    """The structs and functions of the C interface; the packed interface has neither."""
+    """Return the structs and functions of the C interface; the packed interface has neither."""
     structs = [
-        _tensor_struct(interface, entry, what, tensors)
+        _tensor_struct(interface, entry, struct, tensors)
         for entry in interface.entries
-        for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs))
+        for struct, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs))
     ]
     functions = [
         text
@@ -61,10 +61,10 @@ def _declarations(interface: Interface) -> list[str]:
 
 
 def run_declaration(interface: Interface, entry: EntryInterface) -> str:
-    """The declaration of the function that runs an entry, without the semicolon.
+    """Return the declaration of the function that runs an entry, without the semicolon.
 
-    As in TVM 0.18 it takes no inputs and outputs if they live in the workspace (use case U4), but
-    the structs that have callbacks, and that of inputs if it has sizes.
+    As in TVM 0.18, it takes no inputs and outputs if they are in the workspace (use case U4), but
+    it takes structs with callbacks or sizes.
     """
     parameters = [f"struct {entry.prefix}_{what}* {what}" for what in entry.tensor_structs]
     parameters += [*_pool_parameters(interface), *devices_parameter(interface)]
@@ -73,45 +73,44 @@ def run_declaration(interface: Interface, entry: EntryInterface) -> str:
 
 
 def _pool_parameters(interface: Interface) -> list[str]:
-    """The parameter by which external pools are passed, or nothing."""
+    """Return the parameter that passes the external pools, if there are any."""
     if not interface.external_pools:
         return []
     return [f"struct {interface.prefix}_workspace_pools* workspace_pools"]
 
 
 def map_declaration(interface: Interface, entry: EntryInterface, what: str) -> str:
-    """The declaration of `map_inputs` or `map_outputs` of an entry, without the semicolon."""
+    """Return the declaration of an entry's `map_inputs` or `map_outputs`, without the semicolon."""
     p = entry.prefix
     return f"struct {p}_{what} {p}_map_{what}({''.join(_pool_parameters(interface)) or 'void'})"
 
 
 def reset_declaration(interface: Interface) -> str:
-    """The declaration of the function that clears what is kept between runs, without the
-    semicolon."""
+    """Return the declaration of the function that resets the states, without the semicolon."""
     return f"void {interface.prefix}_reset({''.join(_pool_parameters(interface)) or 'void'})"
 
 
 def _tensor_struct(
-    interface: Interface, entry: EntryInterface, what: str, tensors: list[IOTensor]
+    interface: Interface, entry: EntryInterface, struct: str, tensors: list[IOTensor]
 ) -> str:
-    lines = [line for t in tensors for line in _tensor_members(entry, what, t)]
-    lines += size_members(entry) if what == "inputs" else []
+    lines = [line for t in tensors for line in _tensor_members(entry, struct, t)]
+    lines += size_members(entry) if struct == "inputs" else []
     lines = lines or ["  uint8_t unused;"]
     owner = interface.described(entry)
-    text = comment(f"The {what} of {owner}, aligned for their element types")
-    return f"{text}\nstruct {entry.prefix}_{what} {{\n" + "\n".join(lines) + "\n};\n"
+    text = comment(f"The {struct} of {owner}, aligned for their element types")
+    return f"{text}\nstruct {entry.prefix}_{struct} {{\n" + "\n".join(lines) + "\n};\n"
 
 
-def _tensor_members(entry: EntryInterface, what: str, tensor: IOTensor) -> list[str]:
+def _tensor_members(entry: EntryInterface, struct: str, tensor: IOTensor) -> list[str]:
     shape = shape_comment(entry, tensor)
     if not tensor.is_by_rows:
         updated = ", which runs read and update" if tensor.info.is_updated else ""
-        const = "const " if what == "inputs" and entry.only_reads(tensor) else ""
+        const = "const " if struct == "inputs" and entry.only_reads(tensor) else ""
         return [f"  {const}void* {tensor.c_name};  /* {shape}{updated} */"]
     context = context_member(tensor.c_name)
     return [
-        *callback_comment(tensor, shape, what, context),
-        f"  {callback_declaration(tensor, what)};",
+        *callback_comment(tensor, shape, struct, context),
+        f"  {callback_declaration(tensor, struct)};",
         f"  void* {context};",
     ]
 
@@ -153,17 +152,17 @@ def _map_functions(interface: Interface, entry: EntryInterface) -> list[str]:
     if not entry.has_workspace_io:
         return []
     owner = "" if interface.has_only_main else f" of {interface.described(entry)}"
-    found = []
-    for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
-        text = [f"Where the {what}{owner} have their places in the workspace"]
+    declarations = []
+    for struct, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
+        text = [f"Where the {struct}{owner} have their places in the workspace"]
         if any(tensor.is_by_rows for tensor in tensors):
             text[-1] += ";"
             text.append("callbacks are NULL, for the application to set")
-        if what == "inputs" and entry.sizes:
+        if struct == "inputs" and entry.sizes:
             text[-1] += ";"
             text.append("sizes are the largest, for the application to set")
-        found.append(f"{comment(*text)}\n{map_declaration(interface, entry, what)};\n")
-    return found
+        declarations.append(f"{comment(*text)}\n{map_declaration(interface, entry, struct)};\n")
+    return declarations
 
 
 def _run(interface: Interface, entry: EntryInterface) -> str:
@@ -172,7 +171,7 @@ def _run(interface: Interface, entry: EntryInterface) -> str:
 
 
 def _reset(interface: Interface) -> list[str]:
-    """Only models that keep something between runs have it."""
+    """Return the reset function with its comment, if the model has states."""
     if not interface.states:
         return []
     module = quoted(interface.module_name)

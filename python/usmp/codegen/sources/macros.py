@@ -1,4 +1,4 @@
-"""The macros of the header: sizes of tensors; sizes, alignment, placement and content of pools."""
+"""The macros in the header: sizes of tensors; sizes, alignment, place and content of pools."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from usmp.codegen.sources.sizes import bytes_macro, extent_macro, size_macro
 from usmp.plain.c_interface import NO_MEMORY
 
 STATIC_ASSERT = text_of("static_assert.h")
-"""An assertion at compile time, whose message is `name`, in every standard of C and C++."""
+"""A compile-time assertion, with `name` as its message, for every standard of C and C++."""
 
 
 @dataclass(frozen=True)
 class Macro:
-    """A macro of the header.
+    """A macro in the header.
 
     Parameters
     ----------
     name
-        what follows the module's prefix.
+        name after the module's prefix.
     value
-        its text; may have several lines.
+        replacement text; may have several lines.
     text
-        what it means.
+        meaning, for the comment.
     needs_gnu
-        whether only GCC and what is compatible with it have what `value` uses.
+        whether `value` uses extensions of GCC and compatible compilers.
     parameters
-        in parentheses, if it takes some.
+        parameters in parentheses, if there are any.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Macro:
 
 
 def print_macros(interface: Interface) -> list[str]:
-    """The definitions, those that need GCC together at the end.
+    """Return the definitions; those that need GCC are together at the end.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def _definition(interface: Interface, macro: Macro) -> str:
 
 
 def _checked(interface: Interface, macros: list[Macro]) -> list[Macro]:
-    """The macros, unless two of one name differ: equal ones C lets stand twice."""
+    """Return the macros; raise if two with one name differ. C allows equal definitions."""
     known: dict[str, Macro] = {}
     for macro in macros:
         other = known.setdefault(macro.name, macro)
@@ -82,39 +82,39 @@ def _checked(interface: Interface, macros: list[Macro]) -> list[Macro]:
 
 
 def _short(macro: Macro) -> str:
-    """Meaning and value, the value only if it is one word."""
+    """Return the meaning of a macro, with its value if that is a number."""
     return f"{macro.text} is {macro.value}" if macro.value.isdigit() else macro.text
 
 
 def _macros(interface: Interface) -> Iterator[Macro]:
     yield from _macros_of_sizes(interface)
-    for entry, tensor, begin, what in _tensors(interface):
+    for entry, tensor, begin, subject in _tensors(interface):
         at_bounds = " at the largest sizes" if tensor.symbolic_extents else ""
         bytes_ = str(int(tensor.info.size_bytes))
         if not entry.is_unbounded(tensor):
-            yield Macro(f"{begin}_SIZE", bytes_, f"Bytes{at_bounds} of {what}")
-        yield from _macros_at_sizes(entry, tensor, begin, what)
+            yield Macro(f"{begin}_SIZE", bytes_, f"Bytes{at_bounds} of {subject}")
+        yield from _macros_at_sizes(entry, tensor, begin, subject)
         if tensor.is_by_rows:
-            yield Macro(f"{begin}_ROWS", str(tensor.info.rows), f"Rows of {what}")
+            yield Macro(f"{begin}_ROWS", str(tensor.info.rows), f"Rows of {subject}")
             row_bytes = str(tensor.info.row_size_bytes)
-            yield Macro(f"{begin}_ROW_SIZE", row_bytes, f"Bytes of a row of {what}")
+            yield Macro(f"{begin}_ROW_SIZE", row_bytes, f"Bytes of a row of {subject}")
         if tensor.window is not None:
             hop, rows = str(tensor.window.hop), str(tensor.window.rows)
-            yield Macro(f"{begin}_HOP", hop, f"Rows that are new in each run of {what}")
-            yield Macro(f"{begin}_WINDOW_ROWS", rows, f"Rows of the whole window of {what}")
+            yield Macro(f"{begin}_HOP", hop, f"Rows that are new in each run of {subject}")
+            yield Macro(f"{begin}_WINDOW_ROWS", rows, f"Rows of the whole window of {subject}")
     workspace_bytes = str(interface.workspace_size_bytes)
     yield Macro("WORKSPACE_SIZE", workspace_bytes, "Bytes of all workspace pools")
     for pool in interface.pools:
-        name, what = pool.macro_name, f"{pool.kind} pool {quoted(pool.name)}"
-        # Tensors without elements need an address, so that an array of the application has one.
+        name, subject = pool.macro_name, f"{pool.kind} pool {quoted(pool.name)}"
+        # At least 1 byte, because empty tensors need an address, and C has no empty arrays.
         has_address = not pool.is_internal and not pool.is_empty
         size = max(pool.memory_bytes, 1) if has_address else pool.memory_bytes
-        yield Macro(f"{name}_SIZE", str(size), f"Bytes of {what}")
-        alignment = f"Alignment in bytes of {what}"
+        yield Macro(f"{name}_SIZE", str(size), f"Bytes of {subject}")
+        alignment = f"Alignment in bytes of {subject}"
         yield Macro(f"{name}_ALIGNMENT", str(pool.memory_alignment), alignment)
-        yield from _macros_of_place(pool, what)
+        yield from _macros_of_place(pool, subject)
         if not pool.is_internal:
-            yield from _macros_of_external_pool(interface, pool, what)
+            yield from _macros_of_external_pool(interface, pool, subject)
     if has_checks(interface):
         text = "Status of a run, which wrote nothing, for a pool at another address,"
         yield Macro(ERROR_POOL_MACRO, f"({ERROR_POOL})", text)
@@ -127,14 +127,14 @@ def _macros(interface: Interface) -> Iterator[Macro]:
 
 
 def _quantizations(interface: Interface) -> list[Macro]:
-    """real = SCALE * (integer - ZERO_POINT); TVM 0.18 had no such macros.
+    """Return the macros for real = SCALE * (integer - ZERO_POINT), which TVM 0.18 did not have.
 
-    Tensors whose names differ in case only go without what would differ between them.
+    Macros that would have several values, because names differ only in case, are left out.
     """
     macros = [
         macro
-        for _, tensor, begin, what in _tensors(interface)
-        for macro in _quantization(tensor, begin, what)
+        for _, tensor, begin, subject in _tensors(interface)
+        for macro in _quantization(tensor, begin, subject)
     ]
     values: dict[str, set[str]] = {}
     for macro in macros:
@@ -143,90 +143,89 @@ def _quantizations(interface: Interface) -> list[Macro]:
 
 
 def _macros_of_sizes(interface: Interface) -> Iterator[Macro]:
-    """The bounds of symbolic sizes, and what a run returns for others."""
+    """Yield the bounds of symbolic sizes, and the status of a run with other sizes."""
     for entry in interface.entries:
         name = "" if interface.has_only_main else entry.name
         for size in entry.sizes:
-            begin, what = size_macro(name, size), f"size {quoted(size.name)}{_owner(name)}"
-            yield Macro(f"{begin}_MIN", str(size.lower_bound), f"Least value of {what}")
+            begin, subject = size_macro(name, size), f"size {quoted(size.name)}{_owner(name)}"
+            yield Macro(f"{begin}_MIN", str(size.lower_bound), f"Least value of {subject}")
             if size.upper_bound is not None:
-                yield Macro(f"{begin}_MAX", str(size.upper_bound), f"Greatest value of {what}")
+                yield Macro(f"{begin}_MAX", str(size.upper_bound), f"Greatest value of {subject}")
     if any(entry.sizes for entry in interface.entries):
         text = "Status of a run, which wrote nothing, for a size out of its range,"
         yield Macro(ERROR_SIZE_MACRO, f"({ERROR_SIZE})", text)
 
 
 def _macros_at_sizes(
-    entry: EntryInterface, tensor: IOTensor, begin: str, what: str
+    entry: EntryInterface, tensor: IOTensor, begin: str, subject: str
 ) -> Iterator[Macro]:
-    """What a tensor takes at given sizes, and each extent that is not a size itself."""
+    """Yield the bytes of a tensor for given sizes, and each computed extent."""
     extents = tensor.symbolic_extents
     if extents:
         parameters, value = bytes_macro(entry, tensor)
-        text = f"Bytes at given sizes of {what}"
+        text = f"Bytes at given sizes of {subject}"
         yield Macro(f"{begin}_BYTES", value, text, parameters=parameters)
     for axis, extent in enumerate(extents):
         if isinstance(extent, list):
             parameters, value = extent_macro(entry, extent, entry.is_unbounded(tensor))
-            text = f"Extent at given sizes of axis {axis} of {what}"
+            text = f"Extent at given sizes of axis {axis} of {subject}"
             yield Macro(f"{begin}_EXTENT_{axis}", value, text, parameters=parameters)
 
 
 def _owner(entry: str) -> str:
-    """Of which entry something is, if macros have its name."""
+    """Return the words "of entry" and its name, if macros have names of entries."""
     return f" of entry {quoted(entry)}" if entry else ""
 
 
 def _tensors(interface: Interface) -> Iterator[tuple[EntryInterface, IOTensor, str, str]]:
-    """The tensors of all entries, with what their macros begin with and what they are called."""
+    """Yield the tensors of all entries, with the beginning of their macros and a description."""
     for entry in interface.entries:
         name = "" if interface.has_only_main else entry.name
-        for what, tensors in (("input", entry.inputs), ("output", entry.outputs)):
+        for role, tensors in (("input", entry.inputs), ("output", entry.outputs)):
             for tensor in tensors:
                 begin = tensor_macro(name, tensor.c_name)
-                described = f"{what} tensor {quoted(tensor.info.name)}{_owner(name)}"
+                described = f"{role} tensor {quoted(tensor.info.name)}{_owner(name)}"
                 yield entry, tensor, begin, described
 
 
-def _quantization(tensor: IOTensor, begin: str, what: str) -> Iterator[Macro]:
+def _quantization(tensor: IOTensor, begin: str, subject: str) -> Iterator[Macro]:
     scale, zero_point = tensor.info.scale, tensor.info.zero_point
     if scale is None or zero_point is None:
         return
     literal = float_literal(scale, "float32")
-    yield Macro(f"{begin}_SCALE", literal, f"Quantization scale of {what}")
-    yield Macro(f"{begin}_ZERO_POINT", str(int(zero_point)), f"Zero point of {what}")
+    yield Macro(f"{begin}_SCALE", literal, f"Quantization scale of {subject}")
+    yield Macro(f"{begin}_ZERO_POINT", str(int(zero_point)), f"Zero point of {subject}")
 
 
 def _macros_of_external_pool(
-    interface: Interface, pool: PoolParameter, what: str
+    interface: Interface, pool: PoolParameter, subject: str
 ) -> Iterator[Macro]:
-    """What the application needs to define the array itself."""
+    """Yield the macros with which the application can define the array of a pool."""
     if pool.is_constant:
         begin = f", from byte {pool.first_byte} on" if pool.first_byte else ""
-        text = f"Content, little-endian, of {what}{begin}"
+        text = f"Content, little-endian, of {subject}{begin}"
         yield Macro(f"{pool.macro_name}_DATA", _data(pool), text)
-    text = f"Section and alignment for the array of {what}"
+    text = f"Section and alignment for the array of {subject}"
     yield Macro(f"{pool.macro_name}_ATTRIBUTES", _attributes(pool), text, needs_gnu=True)
-    text = f"Fails to compile if an array is too small or not aligned enough for {what}"
+    text = f"Fails to compile if an array is too small or not aligned enough for {subject}"
     value = _assertion(interface, pool)
     yield Macro(f"{pool.macro_name}_ASSERT", value, text, needs_gnu=True, parameters="(array)")
 
 
-def _macros_of_place(pool: PoolParameter, what: str) -> Iterator[Macro]:
-    """Where a pool is, and what of its memory belongs to others."""
+def _macros_of_place(pool: PoolParameter, subject: str) -> Iterator[Macro]:
+    """Yield the address of a pool, and the bytes of its memory that no run touches."""
     name = pool.macro_name
     if pool.address is not None:
-        address = f"Address of the first byte of {what}"
+        address = f"Address of the first byte of {subject}"
         known = pool.first_address if pool.is_internal else pool.address
         yield Macro(f"{name}_ADDRESS", f"UINT64_C(0x{known:x})", address)
     if pool.first_byte and not pool.is_internal:
-        text = f"Bytes that no run touches, at the start of {what}"
+        text = f"Bytes that no run touches, at the start of {subject}"
         yield Macro(f"{name}_OFFSET", str(pool.first_byte), text)
 
 
 def _data(pool: PoolParameter) -> str:
-    """Return the content of the plan, without the bytes of the memory before it, which belong to
-    others."""
+    """Return the content of a constant pool, without the bytes before the plan."""
     if pool.is_empty:
         return ""
     words = [f"0x{byte:02x}," for byte in constant_pool_bytes(pool.info) or b"\0"]

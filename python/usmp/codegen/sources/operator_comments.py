@@ -1,4 +1,4 @@
-"""What the C says of each operator: what it computes, in which tiles, and what that takes."""
+"""Comments on operators in C: their computations, tiles and costs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from usmp.ops.operator_steps import steps_of
 
 
 def operator_comment(func: tirx.PrimFunc, name: str) -> str:
-    """A line above the C of an operator, or of what several share; nothing if it has no schedule.
+    """Return the comment above an operator or a shared function; empty if it has no schedule.
 
     Parameters
     ----------
     func
-        of the planned module, with its target.
+        a PrimFunc of the planned module, with its target.
     name
-        of it there.
+        its name in the module.
     """
     schedule, merged = SCHEDULE_ATTR.of(func), merged_functions(func)
     if merged:
@@ -36,7 +36,7 @@ def operator_comment(func: tirx.PrimFunc, name: str) -> str:
 
 
 def _computed(steps: Sequence[OperatorStep]) -> str:
-    """As "conv2d 3x3, strides 2x2, and relu: 1244160 MACs"."""
+    """Return text such as "conv2d 3x3, strides 2x2 and relu: 1244160 MACs"."""
     counts = [step.macs for step in steps]
     kinds = " and ".join(map(_described, steps))
     if None in counts:

@@ -1,4 +1,4 @@
-"""The functions that an application may define to see each operator begin and end."""
+"""Hooks: functions that an application may define, called before and after each operator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PARAMETER = "int32_t operator_index"
 
 
 def declare_operator_hooks(interface: Interface) -> list[str]:
-    """Their part of the header; nothing without them."""
+    """Return the hooks' part of the header; none without hooks."""
     if not interface.operator_hooks:
         return []
     module = f"TVM module {quoted(interface.module_name)}"
@@ -27,7 +27,7 @@ def declare_operator_hooks(interface: Interface) -> list[str]:
 
 
 def define_operator_hooks(interface: Interface) -> list[str]:
-    """Functions that do nothing, for the source; none without hooks."""
+    """Return the weak definitions of the hooks, which do nothing; none without hooks."""
     if not interface.operator_hooks:
         return []
     lines = [
@@ -42,7 +42,7 @@ def define_operator_hooks(interface: Interface) -> list[str]:
 
 
 def _described(interface: Interface, call: EmittedCall) -> str:
-    """An operator in a line: its functions, inputs, outputs."""
+    """Return a line about an operator: its functions, inputs and outputs."""
     name = " ".join(call.functions)
     if len(interface.entries) > 1:
         name = f"{name} of entry {quoted(call.entry)}"

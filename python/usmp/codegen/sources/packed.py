@@ -1,7 +1,7 @@
 """The packed interface: functions of tvm-ffi that TVM's runtime loads from a shared library.
 
 Source: tvm-ffi's C API (`tvm/ffi/c_api.h`, `TVMFFISafeCallType`). Arguments are tensors: the
-inputs, then the outputs, which are written, then the external pools, as bytes.
+inputs, then the outputs, then the external pools as bytes.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from usmp.codegen.sources.entry_points import MainFunction, source_file
 from usmp.codegen.sources.pools import internal_pool_address, print_internal_pools
 
 SYMBOL_PREFIX = "__tvm_ffi_"
-"""What tvm-ffi puts before the name of a function to find its symbol."""
+"""The prefix with which tvm-ffi finds the symbol of a function."""
 
 _CODES = {"bool": "kDLBool", "uint": "kDLUInt", "int": "kDLInt", "float": "kDLFloat"}
 
 
 @dataclass(frozen=True)
 class _Argument:
-    """One argument of the packed function; `shape` is None for a pool."""
+    """An argument of a packed function; `shape` is None for a pool."""
 
     name: str
     type: str
@@ -40,8 +40,8 @@ class _Argument:
 def print_packed_source(
     interface: Interface, mains: Sequence[MainFunction], more: Iterable[str] = ()
 ) -> str:
-    """The C11 source of the packed functions around those of the entries, which another source
-    defines.
+    """Return the C11 source of the packed functions, which call the main functions of another
+    source.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def print_packed_source(
 
 
 def _run(interface: Interface, entry: EntryInterface, main: MainFunction, number: int) -> list[str]:
-    """The function that runs an entry, after the table of its arguments."""
+    """Return the table of the arguments of an entry, then the function that runs the entry."""
     tensors = [*entry.inputs, *entry.outputs]
     arguments = [
         *(_tensor(tensor, "input") for tensor in entry.inputs),
@@ -95,14 +95,14 @@ def _run(interface: Interface, entry: EntryInterface, main: MainFunction, number
 
 
 def _table_name(interface: Interface, number: int) -> str:
-    """The table of an entry's arguments; its name is a number, not one that pools may have."""
+    """Return the name of the table of an entry's arguments; no pool has such a name."""
     return "arguments" if interface.has_only_main else f"arguments_{number}"
 
 
-def _tensor(tensor: IOTensor, what: str) -> _Argument:
+def _tensor(tensor: IOTensor, role: str) -> _Argument:
     dtype, shape = str(tensor.info.dtype), [int(extent) for extent in tensor.info.shape]
     itemsize = int(tvm.DataType(dtype).itemsize)
-    name = f"{what} {quoted(tensor.info.name)}"
+    name = f"{role} {quoted(tensor.info.name)}"
     return _Argument(name, f"{dtype}{shape}", shape, dtype, itemsize, tensor.info.size_bytes)
 
 
@@ -119,11 +119,11 @@ def _pool(pool: PoolParameter) -> _Argument:
 
 
 def _table(arguments: list[_Argument], name: str, shape: str) -> list[str]:
-    """The arguments as constant data; the names of their shapes begin alike."""
+    """Return the arguments as constant data; `shape` is the prefix of the names of shapes."""
     if not arguments:
         return []
     shapes = [
-        # A scalar has no extent; C has no array without elements.
+        # Give a scalar one extent, because C has no empty arrays.
         f"static const int64_t {shape}_{index}[] = "
         f"{{{', '.join(map(str, argument.shape or [1]))}}};"
         for index, argument in enumerate(arguments)
@@ -151,7 +151,7 @@ def _row(shape_name: str, argument: _Argument) -> str:
 
 
 def _pool_address(interface: Interface, pool: PoolParameter, first: int) -> str:
-    """The address of a pool, whose external ones are the arguments from `first` on."""
+    """Return the address of a pool; external pools are the arguments from index `first` on."""
     if pool.is_internal:
         return internal_pool_address(interface, pool)
     address = f"addresses[{first + interface.external_pools.index(pool)}]"
@@ -163,7 +163,7 @@ def _state_pool(interface: Interface, name: str) -> str:
 
 
 def _function(name: str, table: str, count: int, body: str) -> str:
-    """A packed function that checks its arguments, then does what `body` says."""
+    """Return a packed function that checks its arguments, then runs the statements `body`."""
     parameters = "void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result"
     head = f"int {SYMBOL_PREFIX}{name}({parameters})"
     function = f'"{name}"'

@@ -9,9 +9,9 @@ from usmp.codegen.sources.pools import internal_pool_address
 from usmp.plain.c_interface import ANY_ADDRESS_MACRO
 
 ERROR_POOL = -4
-"""What a run returns if a pool is at another address than the plan was made for."""
+"""Status of a run if a pool is at another address than planned."""
 ERROR_POOL_MACRO = "ERROR_POOL"
-"""Its macro, after the module's prefix."""
+"""Macro of that status, after the module's prefix."""
 
 
 def pool_address(interface: Interface, pool: PoolParameter) -> str:
@@ -47,7 +47,7 @@ def pool_checks(interface: Interface, entry: EntryInterface) -> list[str]:
 
 
 def _is_checked(pool: PoolParameter) -> bool:
-    """Return whether the user gave the pool a place or an alignment, which a run checks then."""
+    """Return whether a run checks the pool's address: the user gave it a place or an alignment."""
     has_place = pool.address is not None or bool(pool.pool_offset)
     return not pool.is_empty and (has_place or bool(pool.line_bytes))
 

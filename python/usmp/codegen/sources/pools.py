@@ -1,4 +1,4 @@
-"""Internal pools as C arrays, with assertions that the compiler gave them what the plan needs."""
+"""Internal pools as C arrays, with assertions of the size and alignment that the plan needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from usmp.codegen.sources.row_callbacks import adapter_symbols
 
 
 def entry_point_symbols(interface: Interface) -> list[str]:
-    """The functions that an application may call or define."""
+    """Return the names of the functions that an application may call or define."""
     names = ("run", "reset", "map_inputs", "map_outputs")
     prefixes = dict.fromkeys([interface.prefix, *(entry.prefix for entry in interface.entries)])
     functions = [f"{prefix}_{name}" for prefix in prefixes for name in names]
@@ -19,7 +19,7 @@ def entry_point_symbols(interface: Interface) -> list[str]:
 
 
 def taken_symbols(interface: Interface) -> list[str]:
-    """The names that the entry points and pools need, which no operator may have."""
+    """Return the names of the entry points and pools, which no operator may have."""
     assertions = [name for pool in _used(interface) for name in _assertion_names(interface, pool)]
     adapters = [symbol for entry in interface.entries for symbol in adapter_symbols(entry)]
     symbols = [*entry_point_symbols(interface), *_pool_symbols(interface)]
@@ -27,19 +27,19 @@ def taken_symbols(interface: Interface) -> list[str]:
 
 
 def pool_symbol(interface: Interface, pool: PoolParameter) -> str:
-    """The name of an internal pool; the prefix keeps it apart from whatever else is in scope."""
+    """Return the symbol of an internal pool; the prefix makes it unique."""
     return _pool_symbols(interface)[interface.pools.index(pool)]
 
 
 def internal_pool_address(interface: Interface, pool: PoolParameter) -> str:
-    """The address of an internal pool: constants are a struct, a workspace is an array."""
+    """Return the address of an internal pool: constants are a struct, a workspace is an array."""
     return f"{'&' if pool.is_constant else ''}{pool_symbol(interface, pool)}"
 
 
 def print_internal_pools(interface: Interface) -> list[str]:
-    """The definitions of the internal pools, and the assertions about all pools.
+    """Return the definitions of the internal pools, and the assertions about all pools.
 
-    C has no array of 0 bytes, so that empty pools are not there.
+    Empty pools are left out, because C has no arrays of 0 bytes.
     """
     pools = _used(interface)
     internal = [pool for pool in pools if pool.is_internal]
@@ -57,7 +57,7 @@ def _used(interface: Interface) -> list[PoolParameter]:
 
 
 def _pool_symbols(interface: Interface) -> list[str]:
-    """The names of the pools, unlike each other and unlike the functions of the header."""
+    """Return the symbols of the pools, which are unique and differ from functions in the header."""
     functions = [str(function.symbol) for function in interface.accelerator_functions]
     scope = Scope([*entry_point_symbols(interface), *functions])
     return [scope.symbol(interface.prefix, pool.c_name) for pool in interface.pools]
@@ -73,18 +73,18 @@ def _definition(interface: Interface, pool: PoolParameter) -> str:
 
 
 def _size_bytes(pool: PoolParameter) -> int:
-    """Bytes of the object in C: of a struct a whole number of elements, of an array at least 1."""
+    """Return the bytes of the object in C: a struct is padded, an array has at least 1 byte."""
     return struct_size_bytes(pool.info) if pool.is_constant else max(pool.size_bytes, 1)
 
 
 def _assertion_names(interface: Interface, pool: PoolParameter) -> list[str]:
-    """The names of what is asserted of a pool: its size, its hint, its alignment, its address."""
+    """Return the names of the assertions about a pool: size, size hint, alignment, address."""
     scope = Scope([*entry_point_symbols(interface), *_pool_symbols(interface)])
     prefix = f"{interface.prefix}_{pool.c_name}"
     asserted = ("has_size", "is_within_size_hint", "is_aligned")
     return [
-        scope.symbol(prefix, what)
-        for what in (*asserted, *(() if _least_end(pool) is None else ("has_address",)))
+        scope.symbol(prefix, name)
+        for name in (*asserted, *(() if _least_end(pool) is None else ("has_address",)))
     ]
 
 
@@ -106,8 +106,8 @@ def _assertions(interface: Interface, pool: PoolParameter) -> list[str]:
 
 
 def _least_end(pool: PoolParameter) -> int | None:
-    """Return the least address that the last byte of a plan can have, if the user gave the pool a
-    place: the machine may have no such address."""
+    """Return the lowest possible address of the plan's last byte, if the user gave the pool a
+    place. An assertion checks that the machine has this address."""
     if pool.address is None and (pool.is_internal or not pool.first_byte):
         return None
     return (pool.address or 0) + pool.first_byte + max(pool.size_bytes, 1) - 1
@@ -126,6 +126,6 @@ def _checked_hint(pool: PoolParameter, hint: int) -> int:
 def _is_aligned(interface: Interface, pool: PoolParameter) -> str:
     name = _assertion_names(interface, pool)[2]
     symbol = pool_symbol(interface, pool)
-    # Pedantic compilers want to be told that this is no C99.
+    # `__extension__`, because pedantic compilers warn that `__alignof__` is not in C99.
     alignment = f"__extension__ __alignof__({symbol})"
     return f"TVMGEN_STATIC_ASSERT({alignment} >= {pool.alignment_bytes}, {name});"

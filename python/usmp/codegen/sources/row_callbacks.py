@@ -1,4 +1,4 @@
-"""The callbacks by which an application gives inputs, and takes outputs, row by row."""
+"""Callbacks that pass inputs and outputs between the application and a run, row by row."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from usmp.codegen.interface.entry_interface import EntryInterface, IOTensor
 from usmp.plain.c_interface import callback_member, context_member
 
 MISSING_CALLBACK = -1
-"""What a run returns if a callback is NULL."""
+"""Status of a run if a callback is NULL."""
 
 _DATA = {"inputs": ("", "destination"), "outputs": ("const ", "source")}
 """Qualifier and name of the pointer to a row."""
 
 
 def callback_declaration(tensor: IOTensor, what: str) -> str:
-    """The member of the struct of "inputs" or "outputs", without the semicolon."""
+    """Return the callback as a member of the struct `what`, without the semicolon."""
     name = callback_member(what, tensor.c_name)
     return f"int32_t (*{name})({callback_parameters(tensor, what)})"
 
 
 def callback_parameters(tensor: IOTensor, what: str) -> str:
-    """The parameters of such a function."""
+    """Return the parameters of a callback."""
     const, data = _DATA[what]
     pointer = f"{const}{c_type(str(tensor.info.dtype))}* {data}"
     return f"void* context, int32_t row, {pointer}"
 
 
 def callback_comment(tensor: IOTensor, shape: str, what: str, context: str) -> list[str]:
-    """The lines that stand before it.
+    """Return the lines of the comment before a callback.
 
     Parameters
     ----------
     shape
-        element type and extents.
+        element type and extents of the tensor, as text.
     context
-        the member whose value it is called with.
+        name of the member whose value is an argument of the callback.
     """
     _, data = _DATA[what]
     rows, row_bytes = tensor.info.rows, tensor.info.row_size_bytes
@@ -49,12 +49,12 @@ def callback_comment(tensor: IOTensor, shape: str, what: str, context: str) -> l
 
 
 def print_struct_of_rows(entry: EntryInterface) -> list[str]:
-    """What the functions that ask for rows take; nothing if there are none."""
+    """Return the struct for tensors that are passed by rows; none if there are no such tensors."""
     return [text_of("tensor_intrin_rows.h")] if entry.by_rows else []
 
 
 def adapter_symbols(entry: EntryInterface) -> list[str]:
-    """The names of the functions that `print_adapters` defines."""
+    """Return the names of the functions that `print_adapters` defines."""
     return [
         _adapter(entry, what, tensor)
         for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs))
@@ -64,7 +64,7 @@ def adapter_symbols(entry: EntryInterface) -> list[str]:
 
 
 def print_adapters(entry: EntryInterface) -> list[str]:
-    """Functions of one type that call the callbacks, which have the types of their tensors."""
+    """Return functions of a single type that call the callbacks, whose types depend on tensors."""
     definitions = []
     for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
         const, data = _DATA[what]
@@ -85,8 +85,8 @@ def print_adapters(entry: EntryInterface) -> list[str]:
 
 
 def handles_of_rows(entry: EntryInterface) -> list[str]:
-    """The statements of a run before the operators: callbacks are there, and handles lead to
-    them."""
+    """Return the statements at the start of a run that define the handles of tensors passed by
+    rows, and check that no callback is NULL."""
     if not entry.by_rows:
         return []
     lines = ["  int32_t rows_status = 0;"]
@@ -106,7 +106,7 @@ def handles_of_rows(entry: EntryInterface) -> list[str]:
 
 
 def handle(what: str, tensor: IOTensor) -> str:
-    """The variable whose address the function of the entry takes."""
+    """Return the name of the handle of a tensor, whose address the main function takes."""
     return f"{callback_member(what, tensor.c_name)}_rows"
 
 

@@ -1,4 +1,4 @@
-"""Symbolic sizes in C: extents as expressions, members of structs, macros, the check of a run."""
+"""Symbolic sizes in C: extents as expressions, members of structs, macros, checks in a run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from usmp.plain.size_expression import Bounds, SizeExpression, expression_text, 
 _LARGEST = 2**31 - 1
 _LARGEST_OF_64_BITS = 2**63 - 1
 _CLAMP = 2**31
-"""What factors are limited to where a product might leave 64 bits; so many bytes no tensor has."""
+"""Limit of factors whose product might overflow 64 bits; no tensor has so many bytes."""
 _NOTATION = {"//": "/", "min": "({0} < {1} ? {0} : {1})", "max": "({0} > {1} ? {0} : {1})"}
 
 
 def shape_comment(entry: EntryInterface, tensor: IOTensor) -> str:
-    """Element type and extents of a tensor, for the inside of a comment."""
+    """Return the element type and extents of a tensor, as text for a comment."""
     extents = tensor.symbolic_extents
     if not extents:
         return f"{tensor.info.dtype}{[int(e) for e in tensor.info.shape]}"
@@ -35,32 +35,32 @@ def c_extent(
     bounds: Bounds,
     largest: int = _LARGEST,
 ) -> str:
-    """An extent as an expression of C.
+    """Return an extent as an expression in C.
 
-    C rounds quotients towards zero: what may be negative is divided after a multiple of the
-    divisor was added.
+    C rounds quotients towards zero, so a multiple of the divisor is added to a dividend that may be
+    negative.
 
     Parameters
     ----------
     expression
-        of sizes.
+        an expression of sizes.
     names
-        what stands for each size.
+        C text for each size.
     bounds
-        of the sizes.
+        ranges of the sizes.
     largest
-        number of the type in which it is computed.
+        largest value of the type in which the expression is computed.
 
     Raises
     ------
     ValueError
-        it would leave this type.
+        the expression may overflow this type.
     """
     return expression_text(_rounding_down(expression, bounds, largest), names, _NOTATION)
 
 
 def _rounding_down(expression: SizeExpression, bounds: Bounds, largest: int) -> SizeExpression:
-    """The same, with no quotient of what may be negative."""
+    """Return an equal expression, in C's division, without quotients of negative values."""
     if not isinstance(expression, list):
         return expression
     operator, *sides = expression
@@ -79,25 +79,25 @@ def _rounding_down(expression: SizeExpression, bounds: Bounds, largest: int) -> 
 
 
 def size_members(entry: EntryInterface) -> list[str]:
-    """The members of the struct of inputs."""
+    """Return the sizes as members of the struct of inputs."""
     return [f"  int32_t {s.c_name};  /* {bounds_text(s)} */" for s in entry.sizes]
 
 
 def bounds_text(size: EntrySize) -> str:
-    """Between what a size may be, in words."""
+    """Return the range of a size in words."""
     if size.upper_bound is None:
         return f"{size.lower_bound} or more"
     return f"{size.lower_bound} to {size.upper_bound}"
 
 
 def size_checks(entry: EntryInterface, macro_prefix: str, owner: str) -> list[str]:
-    """The statements with which a run begins: it ends before it writes anything, if a size is out
-    of its range, or makes an input or output larger than what is indexed.
+    """Return the statements at the start of a run that end it, before it writes anything, if a size
+    is out of its range, or an input or output is too large for its indices.
 
     Parameters
     ----------
     macro_prefix
-        of every macro of the module.
+        prefix of the module's macros.
     owner
         the name of the entry; empty if macros have none.
     """
@@ -109,32 +109,32 @@ def size_checks(entry: EntryInterface, macro_prefix: str, owner: str) -> list[st
         lines += [f"  if ({member} < {macro}_MIN{is_above}) {{", f"    return {error};", "  }"]
     sizes = ", ".join(f"inputs->{size.c_name}" for size in entry.sizes)
     for tensor in (t for t in (*entry.inputs, *entry.outputs) if entry.is_unbounded(t)):
-        taken = f"{macro_prefix}_{tensor_macro(owner, tensor.c_name)}_BYTES({sizes})"
-        lines += [f"  if ({taken} > UINT64_C({_LARGEST})) {{", f"    return {error};", "  }"]
+        size_bytes = f"{macro_prefix}_{tensor_macro(owner, tensor.c_name)}_BYTES({sizes})"
+        lines += [f"  if ({size_bytes} > UINT64_C({_LARGEST})) {{", f"    return {error};", "  }"]
     return lines
 
 
 def size_macro(owner: str, size: EntrySize) -> str:
-    """What the macros of a size begin with after the module's prefix.
+    """Return the beginning of a size's macro names after the module's prefix.
 
     Parameters
     ----------
     owner
-        the name of its entry; empty if macros have none.
+        the name of the entry; empty if macros have none.
     """
     return tensor_macro(owner, size.c_name)
 
 
 def bytes_macro(entry: EntryInterface, tensor: IOTensor) -> tuple[str, str]:
-    """Parameters and value of the macro that has the bytes of a tensor at some sizes: of 32 bits,
-    of 64 if it depends on a size without an upper bound.
+    """Return parameters and value of the macro that computes the bytes of a tensor from sizes.
 
-    Those of 64 bits are exact up to the most that a tensor may take, and more beyond that.
+    The value has 32 bits, or 64 if it depends on a size without an upper bound. It is exact unless
+    it exceeds the largest tensor; then it only exceeds that, too.
 
     Raises
     ------
     ValueError
-        an extent would leave these bits.
+        an extent may overflow these bits.
     """
     extents = tensor.symbolic_extents
     constant = int(tvm.DataType(str(tensor.info.dtype)).itemsize)
@@ -157,15 +157,16 @@ def bytes_macro(entry: EntryInterface, tensor: IOTensor) -> tuple[str, str]:
 def extent_macro(
     entry: EntryInterface, expression: SizeExpression, is_unbounded: bool
 ) -> tuple[str, str]:
-    """Parameters and value of a macro that has an extent at some sizes: all of the entry, in the
-    order of the struct.
+    """Return parameters and value of the macro that computes an extent from sizes.
+
+    The parameters are all sizes of the entry, in the order of the struct.
 
     Parameters
     ----------
     is_unbounded
-        whether it is computed in 64 bits.
+        whether the extent is computed in 64 bits.
     """
-    # The parameters may be expressions; and literals may have 16 bits.
+    # Convert and parenthesize, because arguments may be expressions, or `int` of 16 bits.
     bits, largest = (64, _LARGEST_OF_64_BITS) if is_unbounded else (32, _LARGEST)
     names = {size.name: f"(int{bits}_t)({size.c_name})" for size in entry.sizes}
     value = c_extent(expression, names, bounds_of(entry.sizes), largest)

@@ -1,4 +1,4 @@
-"""The C source of a compiled model: operators and main function, then what surrounds them."""
+"""The C source of a compiled model: operators and main functions, then the entry points."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from usmp.tir.dynamic_allocator import ALLOCATE_IN_ARENA, RELEASE_IN_ARENA
 
 
 def print_sources(mod: IRModule, interface: Interface) -> list[str]:
-    """The sources of a planned module, `<module>_lib<N>.c` at index N.
+    """Return the sources of a planned module, `<module>_lib<N>.c` at index N.
 
-    The first is C99, with the operators and all the rest of a C interface; everything in it but
-    the functions of the header is static. A packed interface is a source of its own, for C11, and
-    then the functions of the entries are external. What several entries call is printed once.
+    The first source is C99 and contains the operators and a C interface; only the functions of the
+    header are external. A packed interface is a second source, in C11, and then the main functions
+    are external, too. A function that several entries call is printed once.
 
     Raises
     ------
     UnsupportedInC
-        the TIR has something that portable C99 lacks.
+        the TIR needs something that portable C99 lacks.
     """
     functions = lowered_functions(mod)
     facts = facts_of_functions(functions)
@@ -86,22 +86,21 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
 
 
 def _assert_double(functions: Sequence[tirx.PrimFunc], interface: Interface) -> list[str]:
-    """Return the assertion that compilers have float64, if functions need it: with `double` of 32
-    bits, as on AVR, the same C would compute something else."""
+    """Return the assertion that `double` has 64 bits, if functions need float64. On AVR it has 32
+    bits, and results would differ."""
     if not any(map(has_float64, functions)):
         return []
     assertion = "TVMGEN_STATIC_ASSERT(sizeof(double) == 8, TVMGEN_DOUBLE_HAS_64_BITS);\n"
     return [assertion] if interface.pools else [STATIC_ASSERT, assertion]
 
 
-def _main_function(known: FunctionFacts, c_names: Mapping[str, str]) -> MainFunction:
-    types = parameter_types(known.func, known.written_parameters)
-    return MainFunction(c_names[known.name], types, result_type(known.func))
+def _main_function(facts: FunctionFacts, c_names: Mapping[str, str]) -> MainFunction:
+    types = parameter_types(facts.func, facts.written_parameters)
+    return MainFunction(c_names[facts.name], types, result_type(facts.func))
 
 
 def print_main_caller(mod: IRModule, interface: Interface, mains: Sequence[MainFunction]) -> str:
-    """The source that calls the functions of the entries, which are in another object file, as the
-    interface says."""
+    """Return the source of the interface, which calls the main functions of another object file."""
     printed = print_packed_source if interface.is_packed else print_entry_point_source
     parts = define_operator_hooks(interface)
     if interface.workspace_sizes:
@@ -112,7 +111,7 @@ def print_main_caller(mod: IRModule, interface: Interface, mains: Sequence[MainF
 
 
 def functions_of_entries(facts: ModuleFacts, interface: Interface) -> list[str]:
-    """The PrimFuncs of all entries and all that they call, each after those that it calls."""
+    """Return the PrimFuncs of all entries and their callees, callees before callers."""
     return list(
         dict.fromkeys(
             name
@@ -123,10 +122,10 @@ def functions_of_entries(facts: ModuleFacts, interface: Interface) -> list[str]:
 
 
 def lowered_functions(mod: IRModule) -> dict[str, tirx.PrimFunc]:
-    """The PrimFuncs of `mod` by name, with the intrinsics of C.
+    """Return the PrimFuncs of `mod` by name, lowered to the intrinsics of C.
 
-    The target is set, not bound: BindTarget gives private PrimFuncs the host's target, LLVM. Calls
-    of accelerators stay as they are, since their text says what is written.
+    The target is set directly, because BindTarget gives private PrimFuncs the host's target, LLVM.
+    Calls of accelerators are not lowered, because lowering would lose which arguments they write.
     """
     target = Target("c")
     functions = {
@@ -142,7 +141,7 @@ def lowered_functions(mod: IRModule) -> dict[str, tirx.PrimFunc]:
 
 
 def function_symbols(interface: Interface, functions: list[str]) -> dict[str, str]:
-    """C names of the PrimFuncs, unlike the other names that the source defines."""
+    """Return C names of the PrimFuncs, distinct from the other names in the source."""
     symbols = [str(function.symbol) for function in interface.accelerator_functions]
     scope = Scope([*taken_symbols(interface), *symbols])
     return {name: scope.symbol(interface.prefix, name) for name in functions}

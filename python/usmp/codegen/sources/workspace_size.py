@@ -1,4 +1,4 @@
-"""The C functions that say how many bytes workspace pools need at given sizes."""
+"""The C functions that return the bytes that workspace pools need for given sizes."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _LARGEST = 2**31 - 1
 
 
 def workspace_size_declarations(interface: Interface) -> list[str]:
-    """The declarations of the header, with their comments."""
-    found = []
+    """Return the declarations in the header, with their comments."""
+    declarations = []
     for pool in _computed(interface):
-        sizes = ", ".join(each.c_name for each in interface.only_entry.sizes)
+        sizes = ", ".join(size.c_name for size in interface.only_entry.sizes)
         text = [
             f"Bytes that a run needs of workspace pool {quoted(pool)}, from its start, for",
             f"{sizes}; {interface.macro_prefix}_{ERROR_SIZE_MACRO} if a size is out of its range",
         ]
-        found.append(f"{comment(*text)}\n{_declaration(interface, pool)};\n")
-    return found
+        declarations.append(f"{comment(*text)}\n{_declaration(interface, pool)};\n")
+    return declarations
 
 
 def workspace_size_definitions(
     interface: Interface, functions: Mapping[str, tirx.PrimFunc], helpers: Helpers
 ) -> list[str]:
-    """The functions, each before what calls it.
+    """Return the functions, callees before callers.
 
     Parameters
     ----------
@@ -44,27 +44,27 @@ def workspace_size_definitions(
         collects the helper functions that the code needs.
     """
     definitions = []
-    for pool, size in _computed(interface).items():
+    for pool, need in _computed(interface).items():
         lines, bytes_ = [f"{_declaration(interface, pool)} {{"], "0"
-        for each in interface.only_entry.sizes:
-            macro = f"{interface.macro_prefix}_{size_macro('', each)}"
+        for size in interface.only_entry.sizes:
+            macro = f"{interface.macro_prefix}_{size_macro('', size)}"
             lines += [
-                f"  if ({each.c_name} < {macro}_MIN || {each.c_name} > {macro}_MAX) {{",
+                f"  if ({size.c_name} < {macro}_MIN || {size.c_name} > {macro}_MAX) {{",
                 f"    return {interface.macro_prefix}_{ERROR_SIZE_MACRO};",
                 "  }",
             ]
-        if size is not None:
+        if need is not None:
             symbol = f"{_symbol(interface, pool)}_of"
-            facts = facts_of_functions({size.function: functions[size.function]}).of(size.function)
-            definitions.append(f"{print_function(facts, {size.function: symbol}, helpers)}\n")
-            bytes_ = f"{symbol}({', '.join(each.c_name for each in interface.only_entry.sizes)})"
+            facts = facts_of_functions({need.function: functions[need.function]}).of(need.function)
+            definitions.append(f"{print_function(facts, {need.function: symbol}, helpers)}\n")
+            bytes_ = f"{symbol}({', '.join(size.c_name for size in interface.only_entry.sizes)})"
             bytes_ += _bytes_before(interface, pool)
         definitions.append("\n".join([*lines, f"  return {bytes_};", "}\n"]))
     return definitions
 
 
 def _bytes_before(interface: Interface, name: str) -> str:
-    """What is added for the bytes of the memory before the plan."""
+    """Return the term that adds the bytes of the memory before the plan."""
     pool = next(pool for pool in interface.pools if pool.name == name)
     if pool.memory_bytes == pool.size_bytes:
         return ""
@@ -77,7 +77,7 @@ def _bytes_before(interface: Interface, name: str) -> str:
 
 
 def _computed(interface: Interface) -> dict[str, WorkspaceSize | None]:
-    """What workspace pools need, by name, if offsets are computed; None is nothing at any size."""
+    """Return the required size of each workspace pool, if offsets are computed; None if empty."""
     if not interface.workspace_sizes:
         return {}
     empty = (pool for pool in interface.pools if pool.is_empty and not pool.is_constant)
@@ -86,7 +86,7 @@ def _computed(interface: Interface) -> dict[str, WorkspaceSize | None]:
 
 
 def _declaration(interface: Interface, pool: str) -> str:
-    parameters = ", ".join(f"int32_t {each.c_name}" for each in interface.only_entry.sizes)
+    parameters = ", ".join(f"int32_t {size.c_name}" for size in interface.only_entry.sizes)
     return f"int32_t {_symbol(interface, pool)}({parameters})"
 
 
