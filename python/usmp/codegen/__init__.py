@@ -1,1 +1,1 @@
-"""Planned TIR to C sources, header and Model Library Format. Knows nothing of planning."""
+"""Code generation from planned TIR: C sources, header and Model Library Format."""

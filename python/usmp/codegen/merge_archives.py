@@ -1,4 +1,4 @@
-"""Several modules in one Model Library Format archive."""
+"""Merging of archives into one archive in the Model Library Format."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from usmp.plain.entry_names import c_prefix_of_entry
 from usmp.plain.model_library_format import METADATA_FILE
 
 _UNIQUE = "Multiple modules should have unique names."
-"""TVM 0.18's words."""
+"""The error message of TVM 0.18."""
 
 
 def merge_archives(archives: Sequence[Mapping[str, bytes]]) -> dict[str, bytes]:
-    """The files of one archive that holds the modules of several: path -> content.
+    """Return the files of one archive with the modules of several archives; path -> content.
 
-    The modules can be linked into one program: their files, C symbols and macros differ.
+    The modules can be linked into one program, because files, C symbols and macros are unique.
 
     Raises
     ------
     ValueError
-        no archives, or two modules of one name, one C prefix, one function of an
-        accelerator, one macro or one file.
+        there are no archives, or two modules share a name, a C prefix, a function of an
+        accelerator, a macro or a file.
     """
     if not archives:
         raise ValueError("there are no modules to export; give at least one")
@@ -51,8 +51,8 @@ def merge_archives(archives: Sequence[Mapping[str, bytes]]) -> dict[str, bytes]:
 
 
 def _check_names(modules: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-    """C prefixes may not even differ in case only: macros and file names would clash. Entry "b" of
-    module "a" begins as module "a_b" does."""
+    """Check that module names are unique, and C prefixes even in capitals, for macros. Entry "b" of
+    module "a" has the prefix of module "a_b"."""
     names: dict[str, str] = {}
     for number, (name, module) in enumerate(modules):
         if name in (other for other, _ in modules[:number]):
@@ -67,14 +67,15 @@ def _check_names(modules: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
 
 
 def _prefixes(module: Mapping[str, Any]) -> list[str]:
-    """Those of a module and of its entries."""
+    """Return the C prefixes of a module and of its entries."""
     prefix = module["c_prefix"]
     entries = [main["entry"] for main in module["memory"]["functions"]["main"]]
     return [prefix, *(c_prefix_of_entry(prefix, entry, entries) for entry in entries)]
 
 
 def _check_functions(modules: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-    """Accelerator "b_npu" of module "a" and accelerator "npu" of module "a_b" need one symbol."""
+    """Check that symbols of accelerator functions are unique: accelerator "b_npu" of module "a" and
+    accelerator "npu" of module "a_b" have the same symbol."""
     owners: dict[str, str] = {}
     for name, module in modules:
         for function in module.get("accelerator_functions", []):
@@ -89,7 +90,8 @@ def _check_functions(modules: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
 def _check_macros(
     modules: Sequence[tuple[str, Mapping[str, Any]]], files: Mapping[str, bytes]
 ) -> None:
-    """Tensor "b_x" of module "a" and tensor "x" of module "a_b" need one macro."""
+    """Check that macros with one name have equal values: tensor "b_x" of module "a" and tensor "x"
+    of module "a_b" have such macros."""
     defined: dict[str, tuple[str, list[str]]] = {}
     for name, module in modules:
         header = files[f"codegen/host/include/{module['c_prefix']}.h"].decode()
@@ -103,7 +105,7 @@ def _check_macros(
 
 
 def _macros(header: str, prefix: str) -> dict[str, list[str]]:
-    """The definitions of each macro of a module's own."""
+    """Return the values of each macro whose name begins with `prefix`."""
     macros: dict[str, list[str]] = {}
     lines = header.replace("\\\n", " ")
     for macro, value in re.findall(rf"^#define ({prefix}\w+)(.*)$", lines, re.MULTILINE):

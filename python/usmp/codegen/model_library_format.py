@@ -1,9 +1,9 @@
 """The Model Library Format: sources, header, metadata and planned TIR in one tar file.
 
 The layout is TVM 0.18's (format version 7), with the memory plan added under `memory.pools`;
-`docs/model-library-format.md` says what each key means. The archive holds no time and no name of a
-machine: the same model gives the same bytes. It has no `parameters/`, which TVM left empty with
-linked parameters: the constants are part of the sources, or of the header for external pools.
+`docs/model-library-format.md` explains each key. The archive contains no times and no names of
+machines, so that a model always gives the same bytes. It has no `parameters/`, which TVM left empty
+with linked parameters: constants are in the sources, or in the header for external pools.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ def archive_files(
     sources: Sequence[str],
     object_file: bytes | None = None,
 ) -> dict[str, bytes]:
-    """The files of the archive: path -> content; with the operators' object file, if they are in
-    one.
-    """
+    """Return the files of the archive, with the operators' object file if there is one;
+    path -> content."""
     name = replace_forbidden(interface.module_name)
     objects = {}
     if object_file is not None:
@@ -54,17 +53,17 @@ def archive_files(
 
 
 def arena_files() -> dict[str, bytes]:
-    """The allocator that models call which take an arena; the same for all of them."""
+    """Return the files of the allocator, which are equal for all models that take an arena."""
     return {path: file_of(path.rpartition("/")[2]) for path in ARENA_PATHS}
 
 
 def metadata_bytes(content: dict[str, Any]) -> bytes:
-    """metadata.json as it stands in the archive."""
+    """Return metadata.json as in the archive."""
     return (json.dumps(content, indent=2) + "\n").encode()
 
 
 def write_archive(files: dict[str, bytes], path: str | Path) -> None:
-    """Write the files as a tar at `path`, all of it or nothing.
+    """Write the files as a tar at `path`, completely or not at all.
 
     Raises
     ------

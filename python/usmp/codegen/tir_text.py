@@ -1,4 +1,4 @@
-"""A module as text, for reading."""
+"""Modules as readable text."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from usmp.support.unique_names import UniqueNames
 
 
 def tir_text(mod: IRModule) -> str:
-    """The module in TVMScript, which is Python.
+    """Return the module in TVMScript, which is valid Python.
 
-    TVM writes variables as identifiers and strings as literals, but names of functions as they are:
-    those that are no identifiers are written as such here.
+    TVM writes variables as identifiers, but names of functions unchanged. Here function names that
+    are not identifiers become identifiers.
     """
     names = UniqueNames(v.name_hint for v in mod.functions if _is_identifier(v.name_hint))
     renamed = {

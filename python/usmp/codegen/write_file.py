@@ -1,4 +1,4 @@
-"""Write a file so that a reader sees the old content or all of the new, never a part."""
+"""Atomic writes of files: a reader sees the old content or the whole new content."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pathlib import Path
 from usmp.support.termination import postponed_signals, undo_at_signal
 
 _KEPT = 50
-"""Characters of a file's name in that of the temporary one: no name may have more than 255 bytes,
-and a character takes up to four."""
+"""Characters of a file's name that its temporary file keeps: a file name may have 255 bytes, and a
+character has up to four."""
 
 
 def write_file(path: str | Path, content: bytes) -> None:
-    """Replace the file at `path`, or create it; what a symbolic link points at is replaced.
+    """Replace or create the file at `path`; if it is a symbolic link, replace the link's target.
 
-    A file that may not be written is left alone. A device or a pipe cannot be replaced without
-    doing harm: `content` is written to it.
+    A read-only file is not replaced. Devices and pipes are written to, because replacing them would
+    do harm.
 
     Raises
     ------
     OSError
-        the file cannot be written; then an older file of that name is as it was.
+        the file cannot be written; an older file is unchanged.
     """
     path = Path(path)
     if path.exists() and not path.is_file():
@@ -35,10 +35,10 @@ def write_file(path: str | Path, content: bytes) -> None:
     temporary = path.with_name(f".{path.name[:_KEPT]}.{os.urandom(8).hex()}")
     with postponed_signals():
         try:
-            # The permissions are those that the umask leaves, which tempfile does not ask for.
+            # Open a file of our own, because tempfile ignores the umask.
             file = temporary.open("xb")
         except OSError as error:
-            # It names the temporary file, which the user does not know.
+            # Name the user's file instead of the temporary one.
             raise type(error)(error.errno, error.strerror, str(path)) from None
         remove = partial(temporary.unlink, missing_ok=True)
         forget = undo_at_signal(remove)
