@@ -1,4 +1,4 @@
-"""Planned TIR -> an object file, by the LLVM that TVM brings along."""
+"""Compilation of planned TIR to object files by TVM's LLVM."""
 
 from usmp.codegen.llvm.evaluate import evaluate
 from usmp.codegen.llvm.expressions import UnsupportedByLLVM

@@ -1,10 +1,9 @@
-"""Any two accesses to memory may alias.
+"""Accesses to memory that LLVM assumes may alias.
 
-Planned memory changes its type and its buffer over time, and one buffer may lie on another. TVM
-gives LLVM the buffer of each access as type-based alias metadata: accesses to two
-parameters, or to two local buffers, are then said to be to different memory, and LLVM moves the
-one before the other once operators are inlined. TVM does not say so of variables that a `Bind`
-gives a pointer, or of buffers at an address; these all get one tag. So everything becomes one.
+Planned memory changes its type and its buffer over time, and buffers may overlap. TVM emits
+type-based alias metadata with a tag for each parameter and each local buffer. LLVM would conclude
+that their accesses never alias, and reorder them once operators are inlined. But all pointers of
+`Bind` and all buffers at an address share one tag. So every access is rewritten into one of these.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _NO_ALIAS = "tirx.noalias"
 
 
 def may_alias(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """`func` with all memory accessed in ways of which TVM promises LLVM nothing."""
+    """Return `func` with all accesses rewritten, so that they may alias."""
     params = {
         param: tirx.Var(param.name, param.ty)
         for param in func.params
@@ -34,7 +33,7 @@ def may_alias(func: tirx.PrimFunc) -> tirx.PrimFunc:
 
 
 def _at_an_address(stmt: tirx.AllocBuffer) -> tirx.Stmt:
-    """A buffer on the stack, as one at the address of the storage that it has there."""
+    """Rewrite a buffer on the stack into a buffer at the address of its storage."""
     buffer = stmt.buffer
     shape = [
         max(int(extent), 1) if isinstance(extent, tirx.IntImm) else extent

@@ -1,6 +1,6 @@
-"""What `codegen/files/int32_arithmetic.c` and its like define, as TIR that LLVM computes alike.
+"""The functions of `codegen/files/int32_arithmetic.c` and similar files as TIR for LLVM.
 
-LLVM evaluates both sides of a Select, so neither may be undefined.
+LLVM evaluates both sides of a Select, so both must be defined.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _Arithmetic = Callable[[Expr, Expr], Expr]
 
 
 def _wrapped(operation: type) -> _Arithmetic:
-    """A sum, difference or product of int32, which int64 holds."""
+    """Return a sum, difference or product of int32 that wraps; it is computed in int64."""
 
     def compute(a: Expr, b: Expr) -> Expr:
         return Cast("int32", operation(Cast("int64", a), Cast("int64", b)))
@@ -39,7 +39,7 @@ def _negated(a: Expr) -> Expr:
 
 
 def _by_nonzero(operation: type) -> _Arithmetic:
-    """An operation that is 0 for a divisor of 0, of unsigned integers."""
+    """Return an operation on unsigned integers that is 0 for a divisor of 0."""
 
     def compute(a: Expr, b: Expr) -> Expr:
         zero, one = _constant(a, 0), _constant(a, 1)
@@ -49,7 +49,7 @@ def _by_nonzero(operation: type) -> _Arithmetic:
 
 
 def _by_any(operation: type, by_minus_one: Callable[[Expr], Expr]) -> _Arithmetic:
-    """An operation that is 0 for a divisor of 0, and does not overflow for one of -1."""
+    """Return a signed operation that is 0 for a divisor of 0 and does not overflow for -1."""
 
     def compute(a: Expr, b: Expr) -> Expr:
         zero, one, minus_one = (_constant(a, value) for value in (0, 1, -1))
@@ -66,7 +66,7 @@ def _floor_quotient(a: Expr, b: Expr) -> Expr:
     return tirx.Sub(tirx.Div(a, b), Select(is_rounded_up, one, zero))
 
 
-def _floor_rest(a: Expr, b: Expr) -> Expr:
+def _floor_remainder(a: Expr, b: Expr) -> Expr:
     zero, rest = _constant(a, 0), tirx.Mod(a, b)
     return tirx.Add(rest, Select(tirx.And(rest != zero, _signs_differ(rest, b)), b, zero))
 
@@ -111,7 +111,7 @@ _SIGNED: dict[str, _Arithmetic] = {
     "divide": _by_any(tirx.Div, _negated),
     "remainder": _by_any(tirx.Mod, _zero),
     "floor_divide": _by_any(_floor_quotient, _negated),  # type: ignore[arg-type]
-    "floor_modulo": _by_any(_floor_rest, _zero),  # type: ignore[arg-type]
+    "floor_modulo": _by_any(_floor_remainder, _zero),  # type: ignore[arg-type]
     "shift_left": _shift_left,
     "shift_right": _shift_right_signed,
 }
@@ -157,4 +157,4 @@ LLVM_ARITHMETIC: dict[str, tuple[Callable[..., Expr], tuple[str, ...]]] = {
         for source in ("float32", "float64")
     },
 }
-"""Name -> function of bindings and arguments, and the types of these."""
+"""Name -> function of bindings and arguments, and the types of the arguments."""

@@ -1,4 +1,4 @@
-"""What an operator computes, at compile time, by the LLVM that TVM brings along."""
+"""Evaluation of operators at compile time, with TVM's LLVM."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _SYMBOL = "evaluate"
 
 
 def evaluate(func: tirx.PrimFunc, arguments: Sequence[np.ndarray], result: np.ndarray) -> None:
-    """Write to `result` what `func` computes, in the same integers as the emitted C.
+    """Run `func` and write its result, whose integers equal those of the emitted C.
 
     Floating-point functions are those of this host.
 
     Parameters
     ----------
     func
-        flat TIR that takes typed pointers, the last one to what it writes.
+        flat TIR that takes typed pointers, the last one to the result.
     arguments
-        what the others point to.
+        the arrays for the other pointers.
 
     Raises
     ------
     UnsupportedByLLVM
-        it calls functions that only the emitted C has.
+        `func` calls functions that only the emitted C has.
     """
     for call in nodes_of(func.body, Call):
         if not _is_known(call):
@@ -52,21 +52,21 @@ def evaluate(func: tirx.PrimFunc, arguments: Sequence[np.ndarray], result: np.nd
     memory = [*map(np.ascontiguousarray, arguments), result, *scratch]
     caller = _called_by_address(operator, lowered)
     module = IRModule({operator: lowered, GlobalVar(_SYMBOL): caller})
-    # The name by which a module of TVM finds a function.
+    # Use the prefix with which a TVM module finds a function.
     built = compile_functions(module, {_SYMBOL: f"__tvm_ffi_{_SYMBOL}"}, Target("llvm"))
     built[_SYMBOL](*(array.ctypes.data for array in memory))
 
 
 def _is_known(call: Call) -> bool:
-    """Whether LLVM has what is called."""
+    """Return whether the called function exists at compile time."""
     name = extern_name(call)
     known = name is None or name in (*LLVM_INTRINSICS, *MATH_FUNCTIONS)
     return known or is_low_bits_function(str(name))
 
 
 def _without_allocations(func: tirx.PrimFunc) -> tuple[tirx.PrimFunc, list[tirx.Var]]:
-    """The function with its buffers as further parameters, for they may be too large for a stack,
-    and these buffers."""
+    """Return the function with its allocations as further parameters, and their buffers. They may
+    be too large for the stack."""
     pointers: list[tirx.Var] = []
     buffers: list[tirx.Var] = []
 
@@ -81,8 +81,8 @@ def _without_allocations(func: tirx.PrimFunc) -> tuple[tirx.PrimFunc, list[tirx.
 
 
 def _called_by_address(operator: GlobalVar, func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """A function in the calling convention of tvm-ffi, which takes the addresses as integers: each
-    argument is 16 bytes, the value in the last eight."""
+    """Return a function in tvm-ffi's calling convention that takes addresses as integers and calls
+    the operator. An argument has 16 bytes, with its value in the last eight."""
     unused, result = (tirx.Var(n, PointerType(PrimType("void"))) for n in ("unused", "result"))
     pointer = tirx.Var("arguments", PointerType(PrimType("int64")))
     count = tirx.Var("count", "int32")

@@ -1,8 +1,8 @@
-"""TIR expressions in the form from which TVM's LLVM code generator makes what the C says.
+"""Rewrites of TIR expressions, so that TVM's LLVM code generator computes the same as the C.
 
-The two take some operators differently. LLVM's evaluate all operands, C's `&&`, `||` and `?:` only
-those that decide; arithmetic of unsigned integers may not overflow in LLVM and wraps in C; NaN is
-equal to nothing in C and LLVM's `!=` is false for it; and LLVM cannot compare booleans.
+The semantics of some operators differ. LLVM evaluates all operands of `&&`, `||` and `?:`.
+Overflow of unsigned arithmetic is undefined in LLVM and wraps in C. `!=` with a NaN is false in
+LLVM and true in C. LLVM cannot compare booleans.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from usmp.tir.math_functions import MATH_FUNCTIONS
 from usmp.tir.nodes import nodes_of
 
 _LIBRARY = {"tirx.exp2": "exp2", "tirx.fmod": "fmod"}
-"""Operators that LowerIntrin leaves, and their functions in <math.h>."""
+"""Functions in <math.h> of operators that LowerIntrin does not lower."""
 _INFINITIES = {"float32": ("int32", 0x7F800000), "float64": ("int64", 0x7FF << 52)}
-"""The bits of infinity; those of a NaN without its sign are more."""
+"""The bits of infinity; without the sign, the bits of a NaN are greater."""
 _PASSED = ("int32", "int64", "uint32", "uint64", "float32", "float64", "void", "")
-"""Types of arguments and results that every calling convention passes as they are."""
+"""Types of arguments and results that all calling conventions pass in the same way."""
 _WRAPPING_64 = {tirx.Add: SUM_64, tirx.Sub: DIFFERENCE_64, tirx.Mul: PRODUCT_64}
 _MAY_TRAP = (TensorLoad, tirx.Div, tirx.Mod, Call)
 
 
 class UnsupportedByLLVM(ValueError):
-    """Something in the TIR that no object file can be made of; the message names it."""
+    """Error for TIR that cannot be compiled to an object file; the message names it."""
 
 
 class Expressions:
-    """Rewrites the expressions of one module.
+    """A rewriter of the expressions in one module.
 
     Parameters
     ----------
     functions
-        the PrimFuncs that may be called.
+        the PrimFuncs of the module.
     """
 
     def __init__(self, functions: Mapping[GlobalVar, tirx.PrimFunc]) -> None:
@@ -61,11 +61,11 @@ class Expressions:
 
     @property
     def intrinsics(self) -> dict[GlobalVar, tirx.PrimFunc]:
-        """The functions that the rewritten expressions call beside those of the module."""
+        """The further PrimFuncs that the rewritten expressions call."""
         return dict(self._intrinsics.values())
 
     def rewrite(self, func: tirx.PrimFunc) -> tirx.PrimFunc:
-        """`func` with every expression in a form that LLVM computes as C would.
+        """Return `func` with expressions for which LLVM computes the same as C.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class Expressions:
         Raises
         ------
         UnsupportedByLLVM
-            a function of the user takes or returns an integer of less than 32 bits.
+            a function of the user takes or returns integers of less than 32 bits.
         """
         self._results: dict[str, tirx.Var] = {}
         for call in nodes_of(func.body, Call):
@@ -92,7 +92,7 @@ class Expressions:
         return func.with_body(tirx.SeqStmt([*results, body]) if results else body)
 
     def _call(self, call: Call) -> Expr:
-        """A call of a PrimFunc, an operator, or a function outside of the module."""
+        """Rewrite a call of a PrimFunc, an operator, or a function outside of the module."""
         if not isinstance(call.op, Op):
             return call
         name = call.op.name
@@ -119,7 +119,7 @@ class Expressions:
         return call
 
     def _check(self, call: Call) -> None:
-        """Refuse what calling conventions treat in different ways."""
+        """Raise if calling conventions differ in passing the types of an external call."""
         name = extern_name(call)
         known = {*MATH_FUNCTIONS, *LLVM_INTRINSICS}
         if (
@@ -138,7 +138,7 @@ class Expressions:
                 )
 
     def _intrinsic(self, name: str, *arguments: Expr) -> Expr:
-        """The load of the result; its index is what the call returns, which is 0."""
+        """Return a load of the call's result; the call returns 0, which is the load's index."""
         if name not in self._intrinsics:
             self._intrinsics[name] = GlobalVar(self._names.unique(name)), intrinsic_function(name)
         variable, function = self._intrinsics[name]
@@ -155,7 +155,7 @@ class Expressions:
         return result[call]
 
     def _wrapping(self, expr: Any) -> Expr:
-        """Unsigned arithmetic without a step that overflows."""
+        """Rewrite unsigned arithmetic so that it wraps without overflow."""
         dtype = str(expr.ty.dtype)
         if dtype == "uint64":
             return self._intrinsic(_WRAPPING_64[type(expr)], expr.a, expr.b)
@@ -179,7 +179,7 @@ def _is_pointer(value: Expr) -> bool:
 
 
 def _is_nan(value: Expr) -> Expr:
-    """By its bits: TVM lets LLVM assume that there are no NaNs."""
+    """Return a test of the bits of `value`, because TVM lets LLVM assume that there are no NaNs."""
     dtype, infinity = _INFINITIES[str(value.ty.dtype)]
     bits = tirx.reinterpret(dtype, value)
     least = tirx.IntImm(dtype, -(2 ** (int(dtype[3:]) - 1)))
@@ -202,7 +202,7 @@ def _short_circuit(expr: tirx.And | tirx.Or) -> Expr:
 
 
 def _may_trap(expr: Expr) -> bool:
-    """Whether it may matter that `expr` is evaluated: it could read past the end of a buffer."""
+    """Return whether evaluating `expr` may fail, as by a load past the end of a buffer."""
     found = False
 
     def on_node(_: Expr) -> None:

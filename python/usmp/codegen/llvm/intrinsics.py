@@ -1,9 +1,9 @@
 """The fixed-point functions that quantized operators call, as TIR.
 
-They are PrimFuncs of their own, which LLVM inlines, and compute bit for bit what
-`codegen/files/fixed_point.c` does. What a shift may push out of int32 is computed in uint32, since
-LLVM takes signed overflow as impossible. TVM's LLVM code generator knows no function that returns a
-value, so they store it where their last parameter points to.
+They are separate PrimFuncs, which LLVM inlines, and are bit-exact with
+`codegen/files/fixed_point.c`. Shifts that may overflow int32 are computed in uint32, because LLVM
+assumes that signed overflow never happens. TVM's LLVM code generator does not support functions
+that return a value, so the last parameter is a pointer to the result.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Intrinsic: TypeAlias = Callable[..., Expr]
 SUM_64 = "tvmgen_sum_uint64"
 DIFFERENCE_64 = "tvmgen_difference_uint64"
 PRODUCT_64 = "tvmgen_product_uint64"
-"""Of two uint64, without a step that overflows."""
+"""Names of wrapping operations on two uint64, computed without overflow."""
 
 _GREATEST = 2**31 - 1
 _SQRT_HALF = 1518500250
@@ -51,28 +51,27 @@ _SQRT_HALF = 1518500250
 
 
 class Bindings:
-    """The variables of a function's body, in the order in which they get their values."""
+    """The bindings of a function's body, in program order."""
 
     def __init__(self) -> None:
         self.statements: list[tirx.Stmt] = []
 
     def let(self, name: str, value: Expr) -> Expr:
-        """A variable that has `value`, so that this is computed once."""
+        """Bind `value` to a new variable, so that it is computed once."""
         variable = tirx.Var(name, str(value.ty.dtype))
         self.statements.append(tirx.Bind(variable, value))
         return variable
 
     def store(self, name: str, value: Expr) -> Expr:
-        """The same by way of memory, which LLVM does without again: TVM simplifies expressions
-        with the values of variables in their place, which takes seconds where many steps are one
-        after the other."""
+        """Bind `value` through memory, which LLVM optimizes away. This breaks chains of bindings,
+        because TVM would take seconds to simplify them with their values substituted."""
         buffer = tirx.decl_buffer((1,), str(value.ty.dtype), name)
         self.statements += [tirx.AllocBuffer(buffer), tirx.BufferStore(buffer, value, [0])]
         return self.let(f"stored_{name}", buffer[0])
 
 
 def intrinsic_function(name: str) -> tirx.PrimFunc:
-    """One of `LLVM_INTRINSICS`: its arguments, then a pointer to the result; returns 0."""
+    """Return a PrimFunc of `LLVM_INTRINSICS`, which takes a result pointer last and returns 0."""
     function, dtypes = LLVM_INTRINSICS[name]
     params = [tirx.Var(f"argument{index}", dtype) for index, dtype in enumerate(dtypes)]
     bindings = Bindings()
@@ -126,7 +125,7 @@ def _multiply_by_float(b: Bindings, value: Expr, factor: Expr) -> Expr:
 
 
 def _to_24_bits(b: Bindings, value: Expr) -> Expr:
-    """A number of less than 63 bits as the nearest one with 24 bits before zeros."""
+    """Round a number of less than 63 bits to 24 significant bits."""
     zero_is_undefined = tirx.IntImm("bool", 0)
     zeros = tirx.call_llvm_pure_intrin("int64", "llvm.ctlz", _as("int64", value), zero_is_undefined)
     bits = b.store("bits", _as("uint64", tirx.Max(_int64(40) - zeros, _int64(0))))
@@ -134,7 +133,7 @@ def _to_24_bits(b: Bindings, value: Expr) -> Expr:
 
 
 def _to_even(b: Bindings, value: Expr, bits: Expr) -> Expr:
-    """A number shifted to the right by some bits, rounded to nearest, halves to even."""
+    """Return `value` shifted right by `bits`, rounded to nearest, ties to even."""
     number = b.store("number", value)
     power = b.store("power", _uint64(1) << bits)
     half, rest = power >> _uint64(1), number & (power - _uint64(1))
@@ -213,13 +212,13 @@ def _divide(b: Bindings, dividend: Expr, divisor: Expr, multiplier: Expr, shift:
     headroom = b.let("headroom", _leading_zeros(b, magnitude) - 1)
     quotient = b.store("quotient", _multiply(b, x, inverse, headroom))
     total = b.let("total", shift - (31 - zeros) - headroom)
-    # A shift that is too far is computed with one that is not, and thrown away.
+    # Limit the shift, because Select evaluates both sides.
     possible = b.let("possible", tirx.Max(total, _int32(-31)))
     return Select(total < -31, _int32(0), _multiply(b, quotient, multiplier, possible))
 
 
 def _halvings(b: Bindings, value: Expr) -> Expr:
-    """How often `value` is divided by 4 to come below 2^29; negative: multiplied, to 2^27."""
+    """Return how often to divide `value` by 4 to get below 2^29; negative: multiply, to 2^27."""
     return b.let("halvings", (4 - _leading_zeros(b, value)) >> 1)
 
 
@@ -289,7 +288,8 @@ def _interpolated_tanh(b: Bindings, argument: Expr, low: Expr, high: Expr) -> Ex
 
 
 def _between(b: Bindings, argument: Expr, low: Expr, high: Expr, bits: int) -> tuple[Expr, Expr]:
-    """The argument's magnitude, and the value between two entries that its lowest bits select."""
+    """Return the argument's magnitude, and the interpolation between two table entries by its
+    lowest `bits`."""
     magnitude = _magnitude(b, argument)
     first, second = _as("int32", low), _as("int32", high)
     part = magnitude & ((1 << bits) - 1)
@@ -301,7 +301,7 @@ def _magnitude(b: Bindings, value: Expr) -> Expr:
 
 
 def _high_product(a: Expr, b: Expr) -> Expr:
-    """(a * b) / 2^31 in int64, rounded."""
+    """Return (a * b) / 2^31 in int64, rounded."""
     return (_as("int64", a) * _as("int64", b) + (1 << 30)) >> 31
 
 
@@ -323,7 +323,7 @@ def _product_64(b: Bindings, x: Expr, y: Expr) -> Expr:
 
 
 def _signed(compute: Intrinsic) -> Intrinsic:
-    """Such a function of two int64."""
+    """Return a function of two int64 that computes in uint64."""
     return lambda b, x, y: _as("int64", compute(b, _as("uint64", x), _as("uint64", y)))
 
 
@@ -388,4 +388,4 @@ LLVM_INTRINSICS: dict[str, tuple[Intrinsic, tuple[str, ...]]] = {
     arithmetic_function("subtract", "int64"): (_signed(_difference_64), ("int64",) * 2),
     arithmetic_function("multiply", "int64"): (_signed(_product_64), ("int64",) * 2),
 }
-"""Name -> function of expressions, and the types of its arguments."""
+"""Name -> function of bindings and arguments, and the types of the arguments."""

@@ -1,4 +1,4 @@
-"""The operators and the main function of a planned module as an object file."""
+"""Compilation of the operators and main functions of a planned module to an object file."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _EXPORT = re.compile(r"^(define (?:[a-z_]+ )*)dllexport ", re.MULTILINE)
 
 @dataclass(frozen=True)
 class LLVMModule:
-    """What LLVM made of a planned module.
+    """A planned module that LLVM compiled.
 
     Parameters
     ----------
     code
         the object file.
     mains
-        the functions in it that others can call: one for each entry, in order.
+        its external functions: the main function of each entry, in order.
     """
 
     code: bytes
@@ -49,15 +49,15 @@ class LLVMModule:
 
 
 def compile_module(mod: IRModule, interface: Interface, target: Target) -> LLVMModule:
-    """Compile the PrimFuncs of the entries and what they call for the CPU of `target`.
+    """Compile the main PrimFuncs of the entries and their callees for the CPU of `target`.
 
-    Only those of the entries are visible outside of the object file, and they need nothing but
-    functions of the C library, of the compiler's own and of the user: no runtime of TVM.
+    Only the main functions are external. The object file depends on functions of the C library, of
+    the compiler and of the user, but not on TVM's runtime.
 
     Raises
     ------
     UnsupportedByLLVM
-        TVM's code generator refuses something in the TIR.
+        TVM's code generator does not support the TIR.
     """
     functions = lowered_functions(mod)
     facts = facts_of_functions(functions)
@@ -72,8 +72,8 @@ def compile_module(mod: IRModule, interface: Interface, target: Target) -> LLVMM
         for name in names
     ]
     variables = [variable for variable in mod.functions if variable.name_hint in order]
-    reached = IRModule({variable: functions[variable.name_hint] for variable in variables})
-    built = compile_functions(reached, symbols, target)
+    reachable = IRModule({variable: functions[variable.name_hint] for variable in variables})
+    built = compile_functions(reachable, symbols, target)
     return LLVMModule(_object_file(built), mains)
 
 
@@ -87,14 +87,14 @@ def compile_functions(
     mod
         flat PrimFuncs after LowerIntrin for target "c".
     symbols
-        names in the object file of those that are visible outside of it.
+        name of an external PrimFunc -> its symbol in the object file.
     target
         the CPU.
 
     Raises
     ------
     UnsupportedByLLVM
-        TVM's code generator refuses something in the TIR.
+        TVM's code generator does not support the TIR.
     """
     expressions = Expressions(mod.functions)
     rewritten = {
@@ -109,14 +109,14 @@ def compile_functions(
     try:
         return _built(prepared, target)
     except Exception as error:
-        what, cause = _failing(prepared, target, error)
+        failing, cause = _failing(prepared, target, error)
         raise UnsupportedByLLVM(
-            f"TVM cannot make LLVM code of {what}: {reason_of(cause)}"
+            f"TVM cannot make LLVM code of {failing}: {reason_of(cause)}"
         ) from cause
 
 
 def _plain(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """Loops without what is meant for C; TVM would warn of the marks of some."""
+    """Return the function without tensor intrinsics and marks of loops, which are for C only."""
     return without_marks(without_intrinsics(func))
 
 
@@ -127,7 +127,7 @@ def _built(functions: Mapping[GlobalVar, tirx.PrimFunc], target: Target) -> tvm.
 def _failing(
     functions: Mapping[GlobalVar, tirx.PrimFunc], target: Target, error: Exception
 ) -> tuple[str, Exception]:
-    """The operator that TVM fails at, and how, if it is one that no other operator calls for."""
+    """Return the first operator that TVM cannot compile, and its error; else the whole model."""
     for variable, func in functions.items():
         called = {c.op: functions[c.op] for c in nodes_of(func.body, Call) if c.op in functions}
         try:
@@ -138,7 +138,8 @@ def _failing(
 
 
 def _checked(name: str, func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """`func`, which returns nothing, or 0 as TVM has it, and has every constant in a pool."""
+    """Return `func` with the type of its `return 0`, if it has one. Raise if a constant is in no
+    pool, a tensor is of bfloat16, or `func` returns another value."""
     for stmt in nodes_of(func.body, tirx.AllocBuffer):
         if CONSTANT_DATA_ATTR.is_on(stmt):
             raise UnsupportedByLLVM(f"{name}: constant {stmt.buffer.name} is in no constant pool")
@@ -153,7 +154,7 @@ def _checked(name: str, func: tirx.PrimFunc) -> tirx.PrimFunc:
 
 
 def _is_bfloat16(variable: Var) -> bool:
-    """Whether it is a number or a tensor, or points to one, of a type that ends TVM's process."""
+    """Return whether a variable has, or points to, bfloat16, with which TVM ends the process."""
     ty = variable.ty.element_type if isinstance(variable.ty, PointerType) else variable.ty
     return str(getattr(ty, "dtype", "")) == "bfloat16"
 
@@ -169,16 +170,16 @@ def _object_file(module: tvm.runtime.Module) -> bytes:
 
 
 def _without_exceptions(ir: str) -> str:
-    """LLVM's text of a module whose functions throw nothing, as those of C that they call: else
-    they would need tables for unwinding, and the code that reads these."""
+    """Return LLVM IR with all functions marked `nounwind`. Otherwise they would need unwind tables
+    and the code that reads the tables."""
     return _MAY_THROW.sub(r"\1nounwind ", ir)
 
 
 def _without_exports(ir: str) -> str:
-    """LLVM's text of a module without what TVM lets others see of it.
+    """Return LLVM IR without unused conversions and exports.
 
-    It defines conversions of half floats in every module, and exports private functions, which
-    LLVM refuses to read.
+    TVM defines conversions of half floats in every module. It exports private functions, which LLVM
+    rejects when it reads the IR.
     """
     reduced = _CONVERSION.sub("", ir)
     uses_conversions = re.search(r"^(?!declare).*\bhalf\b", reduced, re.MULTILINE)

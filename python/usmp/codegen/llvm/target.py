@@ -1,4 +1,4 @@
-"""Does LLVM know the CPU that a target names? It takes another one, or ends the process, if not."""
+"""Checks of LLVM targets, because LLVM replaces an unknown CPU by another or ends the process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvm.target import codegen as llvm
 _ARCHITECTURES = re.compile(
     r"(arm|thumb)(v\d[\w.]*)?|aarch64|arm64|riscv32|riscv64|x86_64|i[3-6]86"
 )
-"""The little-endian CPUs among what LLVM makes code for."""
+"""The little-endian architectures that LLVM supports."""
 _RISCV_ABIS = {
     "riscv32": ("ilp32", "ilp32e", "ilp32f", "ilp32d"),
     "riscv64": ("lp64", "lp64e", "lp64f", "lp64d"),
@@ -22,12 +22,12 @@ _GENERIC = "generic"
 
 
 def check_llvm_target(target: Target) -> None:
-    """Refuse an "llvm" target that LLVM has no code generator for; others are none of its business.
+    """Check that LLVM can generate code for an "llvm" target; ignore other kinds of targets.
 
     Raises
     ------
     ValueError
-        an unknown triple, CPU, feature or ABI, or some that do not go together.
+        a triple, CPU, feature or ABI is unknown, or they do not fit together.
     """
     if target.kind.name != "llvm":
         return
@@ -66,7 +66,7 @@ def _plain(triple: str, cpu: str = _GENERIC, features: list[str] | None = None) 
 
 
 def _require_features(triple: str, cpu: str, wanted: list[str]) -> set[str]:
-    """The features of the CPU with those that were wanted or not wanted."""
+    """Return the features of the CPU after adding and removing those of `wanted`, such as "+fp"."""
     for feature in wanted:
         if feature[:1] not in ("+", "-"):
             raise ValueError(
@@ -81,7 +81,7 @@ def _require_features(triple: str, cpu: str, wanted: list[str]) -> set[str]:
 
 
 def _check_width(triple: str, cpu: str, features: set[str]) -> None:
-    """LLVM ends the process if these do not agree."""
+    """Raise if CPU and triple differ in their width, because LLVM would end the process."""
     architecture = _architecture(triple)
     if architecture == "riscv32" and "64bit" in features:
         raise ValueError(f"target llvm: {cpu} is a CPU of 64 bits, -mtriple={triple} one of 32")
