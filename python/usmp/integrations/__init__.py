@@ -1,1 +1,1 @@
-"""The planner inside other compilers; each module loads its compiler, and none loads TVM."""
+"""The planner inside other compilers; each module loads its compiler, but not TVM."""

@@ -1,5 +1,5 @@
-"""Memory planning of ExecuTorch; what is in `usmp_solver.integrations.executorch`, which needs no
-TVM to be installed."""
+"""Memory planning for ExecuTorch: the names of `usmp_solver.integrations.executorch`, which needs no
+TVM."""
 
 from usmp_solver.integrations.executorch import (
     MemoryPlan,
