@@ -1,8 +1,8 @@
 """Draw the workspace of the digits model over time, planned in three ways, for the README.
 
-Writes docs/images/arena-light.svg and docs/images/arena-dark.svg: the plans that `usmp.build` makes
-without `tir.usmp.overlap` and `tir.usmp.streaming`, with the first, and with both, inputs and
-outputs in the workspace.
+Write docs/images/arena-light.svg and docs/images/arena-dark.svg: the plans of `usmp.build` without
+`tir.usmp.overlap` and `tir.usmp.streaming`, with the first option, and with both. Inputs and
+outputs are in the workspace.
 
     python scripts/draw_arena.py
 """
@@ -32,7 +32,7 @@ PANELS = (
     ("Outputs over inputs", {"overlap": True, "streaming": False}),
     ("Row by row", {"overlap": True, "streaming": True}),
 )
-"""A title, and the pass options that are the panel's."""
+"""Title and pass options of each panel."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,15 @@ class Theme:
     Parameters
     ----------
     ink
-        Of texts and lines.
+        color of texts and lines.
     page
-        Of the hatching, which is cut out of the buffers.
+        color of the page, with which shared bytes are hatched.
     faint
-        Of the axes.
+        color of the axes.
     peak
-        Of the line at the peak.
+        color of the line at the peak.
     buffers
-        Of the buffers, in the order in which they are first written.
+        colors of the buffers, in the order of their first writes.
     """
 
     ink: str
@@ -80,7 +80,7 @@ THEMES = {
 
 @dataclass(frozen=True)
 class Rectangle:
-    """A buffer in the arena: from one step to another, from one byte to another."""
+    """A buffer in the arena: a range of steps and a range of bytes."""
 
     name: str
     color: int
@@ -102,7 +102,7 @@ class Arena:
 def plan_of_digits(options: Mapping[str, bool]) -> Arena:
     """Plan the workspace of the digits model.
 
-    A step ends wherever a buffer begins or stops to matter.
+    A step ends wherever a live range begins or ends.
     """
     options = {**options, "use_workspace_io": True}
     config = {f"tir.usmp.{name}": value for name, value in options.items()}
@@ -130,18 +130,18 @@ def plan_of_digits(options: Mapping[str, bool]) -> Arena:
 
 
 def shared_parts(arena: Arena) -> list[Rectangle]:
-    """Find the bytes that two live buffers have in common: the later one overwrites the earlier."""
-    found = []
+    """Return the bytes that two live buffers share, because one overwrites the other."""
+    shared = []
     for a, b in combinations(arena.rectangles, 2):
         first, last = max(a.first_step, b.first_step), min(a.last_step, b.last_step)
         offset, end = max(a.offset, b.offset), min(a.end, b.end)
         if first < last and offset < end:
-            found.append(Rectangle(f"{a.name}, {b.name}", 0, first, last, offset, end))
-    return found
+            shared.append(Rectangle(f"{a.name}, {b.name}", 0, first, last, offset, end))
+    return shared
 
 
 def panel(arena: Arena, left: int, title: str, scale: float, theme: Theme) -> list[str]:
-    """Draw one plan; `scale` is how many pixels high a byte is."""
+    """Draw one plan; `scale` is the height of a byte in pixels."""
     width = PANEL_WIDTH / arena.steps
 
     def box(r: Rectangle, attributes: str) -> str:
@@ -174,7 +174,7 @@ def panel(arena: Arena, left: int, title: str, scale: float, theme: Theme) -> li
 
 
 def draw(arenas: Sequence[Arena], theme: Theme) -> str:
-    """Draw the plans side by side, in one scale, as an SVG."""
+    """Draw the plans side by side, to the same scale, as an SVG."""
     most = max(arena.peak for arena in arenas)
     scale = (BOTTOM - TOP) / most
     panels = []
@@ -214,7 +214,7 @@ def draw(arenas: Sequence[Arena], theme: Theme) -> str:
 
 
 def drawings() -> dict[str, str]:
-    """The text of each file, by its name."""
+    """Return the text of each file, by its name."""
     arenas = [plan_of_digits(options) for _, options in PANELS]
     return {f"arena-{name}.svg": draw(arenas, theme) for name, theme in THEMES.items()}
 

@@ -1,6 +1,6 @@
 """Draw the memory map of the digits model for the README.
 
-Writes docs/images/memory-map-light.svg and docs/images/memory-map-dark.svg: the workspace that
+Write docs/images/memory-map-light.svg and docs/images/memory-map-dark.svg: the workspace that
 `tvmc plan examples/digits/digits_int8.tflite --workspace-io --report map.svg` draws first, in two
 themes.
 
@@ -23,7 +23,7 @@ NAME = "digits"
 
 
 def drawings() -> dict[str, str]:
-    """The text of each file, by its name."""
+    """Return the text of each file, by its name."""
     model = ROOT / "examples/digits/digits_int8.tflite"
     with tvm.transform.PassContext(config={"tir.usmp.use_workspace_io": True}):
         factory = usmp.build(model, module_name=NAME)

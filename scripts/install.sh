@@ -1,7 +1,7 @@
 #!/bin/sh
 # Make the virtual environment and install usmp into it: install.sh PYTHON VENV EXTRA.
 #
-# EXTRA is what usmp is wanted for, one of the extras of pyproject.toml: demo, docs, lint or test.
+# EXTRA is the purpose of the install, an extra in pyproject.toml: demo, docs, lint or test.
 #
 # Debian and Ubuntu may have python3 without its venv module, and a C compiler without a C++ compiler.
 # This script changes nothing outside of VENV: it prints the command that installs what is missing.
@@ -11,7 +11,7 @@ python=$1
 venv=$2
 extra=$3
 
-# need DEBIAN FEDORA MACOS: a package is missing, which these systems call so.
+# need DEBIAN FEDORA MACOS: record a missing package by its names on these systems.
 debian="" fedora="" macos=""
 need() {
   debian="$debian $1" fedora="$fedora $2" macos="$macos $3"
@@ -44,8 +44,8 @@ fi
   exit 1
 }
 
-# What of the lines of pip and ninja is progress: a download, or a file of C++ that was compiled. In
-# shell: awk may read 4 kB before it looks at the first line.
+# Print the downloads and the compiled C++ files among the lines of pip and ninja. Not with awk,
+# because awk may read 4 kB before it processes the first line.
 show_progress() {
   failed=0
   while IFS= read -r line; do
@@ -65,8 +65,8 @@ show_progress() {
   return $failed
 }
 
-# pip, with its progress; all of what it says only if it fails. Python compiles what it imports: all of
-# what is installed would take a minute, and most of it is never imported.
+# Run pip install with progress, and show its whole output only if it fails. Nothing is compiled in
+# advance, because that would take a minute and most modules are never imported.
 pip_install() {
   log=$(mktemp)
   if {
@@ -84,24 +84,24 @@ pip_install() {
 "$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$python" -m venv --clear "$venv"
 
 if [ "$extra" = test ]; then
-  # On Linux, PyPI has PyTorch with five gigabytes for GPUs. Where the index of PyTorch itself
-  # cannot be reached, that is what the next step installs.
+  # Prefer PyTorch's index, because on Linux PyTorch from PyPI includes five gigabytes for GPUs. If
+  # the index cannot be reached, the next step installs PyTorch from PyPI.
   echo "installing PyTorch for the tests ..."
   "$venv/bin/python" -m pip install --no-compile --quiet --disable-pip-version-check --timeout 15 --retries 0 \
     --no-deps --index-url https://download.pytorch.org/whl/cpu torch==2.13.0 >/dev/null 2>&1 || true
 fi
 
 echo "installing Apache TVM and what else is needed into $venv ..."
-# Before usmp itself: its build finds the libraries of TVM in the environment that it is made for.
+# Install TVM before usmp, because the build of usmp finds TVM's libraries in the environment.
 pip_install "apache-tvm==0.27.*" "apache-tvm-ffi==0.1.14.post1" "setuptools>=77" "cmake>=3.20" ninja
-# What this checkout installed when its distribution had that name.
+# Remove what this checkout installed when its distribution was named usmp.
 if "$venv/bin/python" -m pip show --quiet usmp 2>/dev/null; then
   "$venv/bin/python" -m pip uninstall --quiet --yes usmp
 fi
 echo "building usmp, and installing what $extra needs ..."
 pip_install --no-build-isolation -e ".[$extra]"
 if [ "$extra" = test ]; then
-  # Builds are tested with a later apache-tvm-ffi too, which stands apart; without it, these tests skip.
+  # Some tests build with a later apache-tvm-ffi, which is installed in a separate folder.
   "$venv/bin/python" -m pip install --no-compile --quiet --disable-pip-version-check --no-deps --upgrade \
     --target "$venv/later-tvm-ffi" apache-tvm-ffi==0.1.15.post2 ||
     echo "apache-tvm-ffi 0.1.15.post2 is not there: tests of builds with it will skip" >&2

@@ -1,9 +1,9 @@
-"""Pages of the site that lie outside docs/, and links as the site needs them (a hook of MkDocs).
+"""A hook of MkDocs that adds the pages outside of docs/ to the site, and rewrites links.
 
-On GitHub, documents link to each other by their paths in the repository. MkDocs knows one folder.
-So the pages that lie elsewhere are added here, links between pages become links of the site, and
-links to files that are no pages, such as sources, become plain text. A link to a file that does not
-exist ends the build.
+On GitHub, documents link to each other by their paths in the repository, but MkDocs knows one
+folder only. So this hook adds the other pages, and turns links between pages into links of the
+site. Links to files that are not pages, such as sources, become plain text. A link to a file that
+does not exist ends the build.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ PAGES = {
     "examples/06_accelerator/README.md": "examples/accelerator.md",
     "src/usmp_solver/README.md": "solver-sources.md",
 }
-"""Path in the repository -> page of the site; RFCs and the changelog are added to it."""
+"""Path in the repository -> page of the site, without RFCs and the changelog."""
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*)\]\(([^)\s]+)\)")
 
 
 def pages() -> dict[str, str]:
-    """All pages outside docs/: path in the repository -> page of the site."""
+    """Return all pages outside of docs/: path in the repository -> page of the site."""
     rfcs = {f"rfcs/{path.name}": f"rfcs/{path.name}" for path in sorted(ROOT.glob("rfcs/*.md"))}
     changelog = {CHANGELOG: "changelog.md"} if (ROOT / CHANGELOG).exists() else {}
     return PAGES | rfcs | changelog
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """List the RFCs, and the changelog if there is one."""
+    """Add the RFCs, and the changelog if there is one, to the navigation."""
     (section,) = (item for item in config.nav or [] if "RFCs" in item)
     section["RFCs"] = [page for page in pages().values() if page.startswith("rfcs/")]
     if CHANGELOG in pages():
@@ -49,7 +49,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that lie outside docs/."""
+    """Add the pages outside of docs/."""
     for source, page in pages().items():
         files.append(File.generated(config, page, content=(ROOT / source).read_text()))
     return files
@@ -66,7 +66,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def site_link(link: re.Match[str], source: str, page: str) -> str:
-    """The text of a link of `source` on the site."""
+    """Return the text on the site of a link in the file `source`."""
     text, target = link.groups()
     if re.match(r"[a-z]+:|#", target):
         return link[0]

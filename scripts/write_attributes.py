@@ -1,7 +1,6 @@
-"""Writes the table of attributes in CONTRIBUTING.md: what each says, who writes it, who reads it.
+"""Write the table of attributes in CONTRIBUTING.md: meaning, writers and readers of each.
 
-The lines between the comments `<!-- attributes -->` and `<!-- end -->` are written anew; all other
-lines stay.
+The lines between the comments `<!-- attributes -->` and `<!-- end -->` are replaced.
 
     python scripts/write_attributes.py
 """
@@ -46,35 +45,35 @@ _HOMES = (
 
 def all_attributes() -> list[Attribute]:
     """Return all attributes, those of modules and functions first."""
-    found = [value for home in _HOMES for value in vars(home).values()]
-    return list(dict.fromkeys(value for value in found if isinstance(value, Attribute)))
+    values = [value for home in _HOMES for value in vars(home).values()]
+    return list(dict.fromkeys(value for value in values if isinstance(value, Attribute)))
 
 
 def accesses() -> dict[str, AttributeAccess]:
-    """Return all that reads or writes attributes, by name: what is outside, passes and stages."""
+    """Return the readers and writers of attributes, by name: outside code, passes and stages."""
     outside = [
         value for value in vars(outside_passes).values() if isinstance(value, AttributeAccess)
     ]
     passes: dict[str, AttributeAccess] = {}
-    for each in filter(_is_of_product, ModulePass.__subclasses__()):
-        passes[each.__name__] = AttributeAccess(each.__name__, each.reads, each.writes, each.uses)
+    for cls in filter(_is_of_product, ModulePass.__subclasses__()):
+        passes[cls.__name__] = AttributeAccess(cls.__name__, cls.reads, cls.writes, cls.uses)
     for stage in filter(_is_of_product, stage_classes()):
         name = stage.pass_name.removeprefix("usmp.")
         known = passes.get(name, AttributeAccess(name))
         passes[name] = _joined(known, stage.reads, stage.writes)
-    first = {each.name: each for each in [*outside, PLANNING, SEARCHING]}
+    first = {access.name: access for access in [*outside, PLANNING, SEARCHING]}
     return first | dict(sorted(passes.items()))
 
 
-def _is_of_product(known: type) -> bool:
-    """Return whether a class is none of a test."""
-    return known.__module__.startswith("usmp.")
+def _is_of_product(cls: type) -> bool:
+    """Return whether a class is part of `usmp`, and not of a test."""
+    return cls.__module__.startswith("usmp.")
 
 
 def _joined(
     access: AttributeAccess, reads: Sequence[Attribute], writes: Sequence[Attribute]
 ) -> AttributeAccess:
-    """Return what a pass and a stage of one name do."""
+    """Return the accesses of a pass and a stage with one name."""
     return replace(
         access,
         reads=tuple(dict.fromkeys([*access.reads, *reads])),
@@ -84,15 +83,15 @@ def _joined(
 
 
 def reached(access: AttributeAccess) -> Iterator[AttributeAccess]:
-    """Yield what something does, and what all that it uses does."""
+    """Yield an access, and the accesses that it uses, recursively."""
     yield access
     for used in access.uses:
         yield from reached(used)
 
 
 def with_table(page: str) -> str:
-    """Return the text of the page with the table as the code declares it."""
-    return _TABLE.sub(lambda found: found[1] + "\n".join([*_lines(), ""]) + found[2], page)
+    """Return the text of the page with the table that the code declares."""
+    return _TABLE.sub(lambda match: match[1] + "\n".join([*_lines(), ""]) + match[2], page)
 
 
 def _lines() -> Iterator[str]:
@@ -100,8 +99,8 @@ def _lines() -> Iterator[str]:
     yield "|---|---|---|---|---|"
     known = accesses().values()
     for attribute in all_attributes():
-        writers = ", ".join(each.name for each in known if attribute in each.writes)
-        readers = ", ".join(each.name for each in known if attribute in each.reads)
+        writers = ", ".join(access.name for access in known if attribute in access.writes)
+        readers = ", ".join(access.name for access in known if attribute in access.reads)
         meaning, *_ = attribute.meaning.split(". ")
         cells = (f"`{attribute.name}`", attribute.holder, meaning, writers, readers)
         yield f"| {' | '.join(cells)} |"

@@ -1,7 +1,7 @@
-"""Writes the tables of docs/from-tvm-0.18.md: what became of each name of TVM 0.18.
+"""Write the tables of docs/from-tvm-0.18.md, with the replacement of each name of TVM 0.18.
 
 The page has a comment `<!-- names: SECTION -->` for each section of `usmp.tvm018.SECTIONS`. The
-lines from there to `<!-- end -->` are written anew; all other lines stay.
+lines between that comment and `<!-- end -->` are replaced.
 
     python scripts/write_old_names.py
 """
@@ -21,14 +21,14 @@ _TABLE = re.compile(r"(<!-- names: (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def with_tables(page: str) -> str:
-    """Return the text of the page with its tables as the code has the names.
+    """Return the text of the page with the tables of the names in the code.
 
     Raises
     ------
     KeyError
-        a comment names a section that there is not.
+        a comment names an unknown section.
     """
-    return _TABLE.sub(lambda found: found[1] + _table(SECTIONS[found[2]]) + found[3], page)
+    return _TABLE.sub(lambda match: match[1] + _table(SECTIONS[match[2]]) + match[3], page)
 
 
 def _table(rows: Sequence[OldName]) -> str:
@@ -37,7 +37,7 @@ def _table(rows: Sequence[OldName]) -> str:
 
 
 def _lines(rows: Sequence[OldName]) -> Iterator[str]:
-    """Yield a line for each run of names that share their reason."""
+    """Yield a line for consecutive names that share verdict, reason and values."""
     for (verdict, reason, values), same in groupby(
         rows, lambda row: (row.verdict, row.reason, row.values)
     ):
@@ -47,7 +47,7 @@ def _lines(rows: Sequence[OldName]) -> Iterator[str]:
 
 
 def _escaped(reason: str) -> str:
-    """Return the reason in Markdown: bars and brackets would not be text."""
+    """Return the reason with the special characters of Markdown escaped."""
     escaped = reason.replace("{value}", "VALUE").replace("<", "&lt;")
     return escaped.replace("|", "\\|").replace("[", "\\[")
 
