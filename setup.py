@@ -1,6 +1,6 @@
 """Build `tvm-usmp`: setuptools packs the Python, CMake builds and installs the C++ libraries.
 
-pyproject.toml has all that needs no code; `packaging/cmake_build.py` has what CMake does.
+pyproject.toml has the static settings; `packaging/cmake_build.py` runs CMake.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "packaging"))
 from cmake_build import AnyPythonWheel, CopyModules, InstallLibraries
 
 setup(
-    # Without sources: it is here so that setuptools knows that the wheel is for one platform.
+    # An extension without sources, so that setuptools knows that the wheel is for one platform.
     ext_modules=[Extension("usmp.libusmp", sources=[])],
     cmdclass={
         "bdist_wheel": AnyPythonWheel,

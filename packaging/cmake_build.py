@@ -1,7 +1,7 @@
 """Commands of setuptools for both distributions: CMake builds and installs the C++ libraries.
 
-The libraries speak the ABI of tvm-ffi, not that of one Python, so they are no extension modules,
-and setuptools cannot compile them.
+The libraries use the ABI of tvm-ffi instead of Python's, so they are not extension modules, and
+setuptools cannot compile them.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent.parent
-# An editable install has the libraries beside the Python files, where `import` finds both.
+# An editable install puts the libraries beside the Python files, where `import` finds both.
 PYTHON_FOLDER = ROOT / "python"
 
 
 class InstallLibraries(build_ext):
-    """Configure, build and install with CMake.
+    """A command that configures, builds and installs with CMake.
 
-    The build folder is kept between installs, so that what has not changed is not compiled again.
-    The environment variable `CMAKE_ARGS` has further arguments for the configuration.
+    The build folder is kept between installs, so that only changes are compiled. The environment
+    variable `CMAKE_ARGS` has further arguments for the configuration.
     """
 
     solver_alone = False
@@ -38,7 +38,7 @@ class InstallLibraries(build_ext):
         prefix = Path(PYTHON_FOLDER if self._is_in_place() else self.build_lib).resolve()
         configure = [
             *("-S", str(ROOT), "-B", str(build), "-G", "Ninja"),
-            # Given each time: an isolated build has them in a folder that is gone at the next.
+            # Set the programs each time, because the folder of an isolated build is temporary.
             f"-DCMAKE_MAKE_PROGRAM={_tool('ninja')}",
             f"-DPython_EXECUTABLE={sys.executable}",
             f"-DCMAKE_BUILD_TYPE={'Debug' if self.debug else 'Release'}",
@@ -46,7 +46,7 @@ class InstallLibraries(build_ext):
             *shlex.split(os.environ.get("CMAKE_ARGS", "")),
         ]
         build.mkdir(parents=True, exist_ok=True)
-        # Two builds at a time would delete each other's files.
+        # Lock, because concurrent builds would delete each other's files.
         with (build / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             _run_cmake(*configure)
@@ -56,7 +56,7 @@ class InstallLibraries(build_ext):
     def _is_in_place(self) -> bool:
         return bool(self.editable_mode or self.inplace)
 
-    # CMake knows the files that it installs; these answers only tell setuptools of no others.
+    # Both are empty, because CMake installs the files and setuptools has no others to install.
     def get_outputs(self) -> list[str]:
         return []
 
@@ -65,7 +65,7 @@ class InstallLibraries(build_ext):
 
 
 class CopyModules(build_py):
-    """Copy the Python files, without those of an earlier build that exist no longer."""
+    """A command that copies the Python files, and removes those of an earlier build."""
 
     def run(self) -> None:
         if not self.editable_mode:
@@ -81,15 +81,15 @@ class AnyPythonWheel(bdist_wheel):
 
 
 def _run_cmake(*arguments: str) -> None:
-    # Flushed, so that what CMake prints comes after what setuptools has printed.
+    # Flush, so that CMake's output follows that of setuptools.
     print("cmake", shlex.join(arguments), flush=True)
     subprocess.run([_tool("cmake"), *arguments], check=True)
 
 
 def _tool(name: str) -> str:
-    """A program that a wheel brings: on the path in isolated builds, else beside this Python."""
+    """Return the path of a program from a wheel: on PATH in isolated builds, else beside Python."""
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), sysconfig.get_path("scripts")])
-    found = shutil.which(name, path=path)
-    if found is None:
+    program = shutil.which(name, path=path)
+    if program is None:
         sys.exit(f"the build needs {name}. Try: {sys.executable} -m pip install {name}")
-    return found
+    return program

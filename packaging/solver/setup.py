@@ -1,4 +1,4 @@
-"""Build `tvm-usmp-solver`: the package `usmp_solver` alone, of the sources of `tvm-usmp`."""
+"""Build `tvm-usmp-solver`: the package `usmp_solver` alone, from the sources of `tvm-usmp`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from cmake_build import AnyPythonWheel, CopyModules, InstallLibraries  # noqa: E
 
 
 class InstallSolver(InstallLibraries):
-    """Build what needs no TVM."""
+    """A command that builds only the library without TVM."""
 
     solver_alone = True
 
 
-# The one place of the version.
+# Read the version from `usmp`, the only place that defines it.
 VERSION = re.search(r'^__version__ = "(.*)"', (ROOT / "python/usmp/__init__.py").read_text(), re.M)
 (ROOT / "build").mkdir(exist_ok=True)
 
@@ -35,7 +35,7 @@ setup(
         "build_ext": InstallSolver,
         "build_py": CopyModules,
     },
-    # Nothing is made beside this file.
+    # Build outside of this folder.
     options={
         "build": {"build_base": str(ROOT / "build/solver")},
         "egg_info": {"egg_base": str(ROOT / "build")},
