@@ -1,5 +1,5 @@
-"""Memory planning for ExecuTorch: the names of `usmp_solver.integrations.executorch`, which needs no
-TVM."""
+"""Memory planning for ExecuTorch: the names of `usmp_solver.integrations.executorch`, which does
+not need TVM."""
 
 from usmp_solver.integrations.executorch import (
     MemoryPlan,
