@@ -1,7 +1,7 @@
-"""How the time of `usmp.analysis.extract_buffer_info` grows with the size of the program.
+"""Measure how the time of `usmp.analysis.extract_buffer_info` grows with the size of a program.
 
-Each program is a chain of operators in `__tvm_main__`; every operator is a PrimFunc of its own,
-with scratch memory and two loop nests, and every tensor is read again two operators later.
+Each program is a chain of operators in `__tvm_main__`. Every operator is a separate PrimFunc with
+scratch memory and two loop nests, and every tensor is read again two operators later.
 
     python benchmarks/analysis_scaling.py
 """
@@ -23,7 +23,7 @@ TARGET = tvm.target.Target("c")
 
 
 def loop(destination: tirx.Buffer, *sources: tirx.Buffer) -> tirx.For:
-    """`destination[i] = sum of sources[i]` for all i."""
+    """Return the loop `destination[i] = sum of sources[i]` for all i."""
     index = tirx.Var("i", "int32")
     value = sources[0][index]
     for source in sources[1:]:
@@ -33,12 +33,12 @@ def loop(destination: tirx.Buffer, *sources: tirx.Buffer) -> tirx.For:
 
 
 def tensor(name: str) -> tirx.Buffer:
-    """A flat int8 tensor."""
+    """Return a flat int8 tensor."""
     return tirx.decl_buffer((ELEMENTS,), "int8", name)
 
 
 def operator() -> tirx.PrimFunc:
-    """`c = (a + b) + a`, by way of scratch memory."""
+    """Return the operator `c = (a + b) + a`, which computes `a + b` in scratch memory."""
     pointers = [tirx.Var(f"{name}_ptr", PointerType(PrimType("int8"))) for name in "abc"]
     a, b, c, scratch = (tensor(name) for name in ("a", "b", "c", "scratch"))
     declarations = [
@@ -50,7 +50,7 @@ def operator() -> tirx.PrimFunc:
 
 
 def program(calls: int) -> IRModule:
-    """`__tvm_main__` with `calls` operators in a row."""
+    """Return a module whose `__tvm_main__` calls a chain of `calls` operators."""
     operators = {GlobalVar(f"operator_{index}"): operator() for index in range(calls)}
     params = [tirx.Var(f"{name}_ptr", PointerType(PrimType("int8"))) for name in "xyz"]
     tensors = [tensor(f"t{index}") for index in range(calls - 1)]

@@ -1,13 +1,12 @@
-"""What models take on emulated boards: instructions, RAM beyond the pools, stack, flash.
+"""Measure models on emulated boards: instructions, RAM beyond the pools, stack, flash.
 
     python benchmarks/boards.py MODEL.tflite ...
 
-Each model is compiled for each board, its operators one after the other, built with -O2 by the
-board's compiler, and run on random inputs in QEMU; outputs are compared with TFLite Micro's. All
-numbers are exact: instructions are counted by the emulator, bytes are those of the ELF file and of
-the painted stack. "code" is
-everything in flash but constant pools: the model, the start-up code, semihosting and the C
-library; "-Os" the same built for size.
+Each model is compiled for each board without interleaved operators, built with -O2 by the board's
+compiler, and run on random inputs in QEMU. Outputs are compared with TFLite Micro's. All numbers
+are exact: the emulator counts instructions, and bytes are those of the ELF file and of the painted
+stack. "code" is everything in flash but constant pools: the model, the start-up code, semihosting
+and the C library. "-Os" is "code" of a build for size.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def main(paths: list[str]) -> None:
 
 
 def measured(path: Path, mod: object, board: Board) -> list[str]:
-    """The cells of one model on one board."""
+    """Return the cells of one model on one board."""
     with PassContext(config={"tir.usmp.streaming": False}):
         factory = usmp.build(mod, board=board)
     fast, small = (program(factory, board, option) for option in ("-O2", "-Os"))
@@ -64,18 +63,18 @@ def measured(path: Path, mod: object, board: Board) -> list[str]:
 def program(
     factory: usmp.AOTExecutorFactoryModule, board: Board, optimization: str
 ) -> EmulatedModule:
-    """The model as a program for the board."""
+    """Return the model as a program for the board."""
     metadata = factory.metadata["modules"]["default"]
     return EmulatedModule(factory.files(), metadata, board, {"OPTIMIZATION": optimization})
 
 
 def memory_of(module: EmulatedModule) -> ProgramMemory:
-    """The memory of the program by purpose."""
+    """Return the memory of the program by purpose."""
     return program_memory(module.sections(), module.board)
 
 
 def tflite_micro_outputs(path: Path, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-    """The outputs of TFLite Micro, in the model's order."""
+    """Return the first output of TFLite Micro."""
     interpreter = runtime.Interpreter.from_bytes(path.read_bytes(), arena_size=ARENA_BYTES)
     for index, value in enumerate(inputs.values()):
         interpreter.set_input(value, index)
@@ -84,7 +83,7 @@ def tflite_micro_outputs(path: Path, inputs: Mapping[str, np.ndarray]) -> list[n
 
 
 def difference(outputs: Mapping[str, np.ndarray], expected: list[np.ndarray]) -> str:
-    """ "equal", or how far apart the first outputs are."""
+    """Return "equal", or the largest difference of the first outputs."""
     first = next(iter(outputs.values())).astype(np.float64)
     largest = np.abs(first - expected[0].astype(np.float64)).max()
     return "equal" if largest == 0 else f"{largest:.1e}"

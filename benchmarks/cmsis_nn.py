@@ -1,9 +1,9 @@
-"""CMSIS-NN's recorded instructions by layer, and which of our operators does the work of which.
+"""Recorded instructions of CMSIS-NN by layer, and the matching of layers to our operators.
 
-`data/cmsis_nn.csv` has what CMSIS-NN (commit 99f736a) took for each layer of the five int8 models
-of MLPerf Tiny: called layer by layer as TFLite Micro does, built by gcc 12.2 with -O2, counted by
-QEMU 7.2 with -icount on the boards of this project; all its outputs were those of TFLite Micro.
-Sums of weights that its kernels for MVE want are computed beforehand and not counted.
+`data/cmsis_nn.csv` has the instructions of CMSIS-NN (commit 99f736a) for each layer of the five
+int8 models of MLPerf Tiny. Layers were called one by one as TFLite Micro does, built by gcc 12.2
+with -O2, and counted by QEMU 7.2 with -icount on the boards of this project. All outputs equaled
+those of TFLite Micro. Sums of weights for the MVE kernels were computed beforehand, not counted.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _KINDS = {
     "fully connected": "fully_connected",
     "average pool": "average_pool",
 }
-"""What we call a kind of theirs, if that is another name."""
+"""Kind of a layer -> our name of the operator, where they differ."""
 
 _WINDOWED = ("conv2d", "depthwise_conv2d")
 
 
 class Signature(NamedTuple):
-    """What one layer has in common with an operator that computes it."""
+    """The properties that a layer shares with an operator that computes it."""
 
     kind: str
     kernel: str = ""
@@ -46,15 +46,15 @@ class Layer:
     Parameters
     ----------
     index
-        in the file of the model.
+        index in the model file.
     kind
         "conv 1x1", "conv kxk", "first conv", "depthwise" and so on.
     shape
-        from what to what.
+        input and output shape as text, with the kernel window and stride.
     macs
-        its multiply-accumulates; of what has none, elements that it reads.
+        number of multiply-accumulates, or of elements read if there are none.
     instructions
-        that CMSIS-NN took.
+        instructions of CMSIS-NN.
     """
 
     index: int
@@ -65,27 +65,27 @@ class Layer:
 
     @property
     def signature(self) -> Signature:
-        """Its kind, kernel and stride."""
+        """The kind, kernel window and stride."""
         kind = _KINDS.get(self.kind, self.kind)
         window = re.search(r" k(\d+x\d+) s(\d+)$", self.shape)
         return Signature(kind, window[1], window[2]) if window else Signature(kind)
 
 
 class Operator(Protocol):
-    """What is needed of `usmp.runtime.OperatorProfile`."""
+    """The part of `usmp.runtime.OperatorProfile` that is needed here."""
 
     @property
     def kinds(self) -> Sequence[str]:
-        """What it computes, one after the other, as "conv2d 3x3 s2"."""
+        """The computations in order, such as "conv2d 3x3 s2"."""
 
     @property
     def macs(self) -> int | None:
-        """Its multiply-accumulates."""
+        """The number of multiply-accumulates."""
 
 
 @cache
 def layers_of(model: str, core: str) -> tuple[Layer, ...]:
-    """The layers of a model on a core such as "cortex-m4"; empty if there are no figures."""
+    """Return the layers of a model on a core such as "cortex-m4"; empty without figures."""
     return tuple(
         Layer(int(row["layer"]), row["kind"], row["shape"], int(row["macs"]), _instructions(row))
         for row in _rows(model, core)
@@ -94,7 +94,7 @@ def layers_of(model: str, core: str) -> tuple[Layer, ...]:
 
 
 def total_of(model: str, core: str) -> int:
-    """The instructions of a whole run, with the calls of layers; 0 if there are no figures."""
+    """Return the instructions of a whole run, calls of layers included; 0 without figures."""
     return sum(_instructions(row) for row in _rows(model, core) if row["layer"] == "total")
 
 
@@ -109,12 +109,12 @@ def _instructions(row: dict[str, str]) -> int:
 
 
 def matched(operators: Sequence[Operator], layers: Sequence[Layer]) -> list[list[Layer]]:
-    """The layers that each operator does the work of, in the order of the operators.
+    """Return the layers that each operator computes, in the order of the operators.
 
-    An operator may compute several layers, or none. Layers of one signature are told apart by their
-    multiply-accumulates, or if these are others, as after channels were removed, by their order.
+    An operator may compute several layers, or none. Layers with one signature are matched by their
+    multiply-accumulates, or by their order if the counts differ, as after channels were removed.
     """
-    found: list[list[Layer]] = [[] for _ in operators]
+    layers_of_operators: list[list[Layer]] = [[] for _ in operators]
     steps = [
         (number, _signature(kind))
         for number, operator in enumerate(operators)
@@ -125,22 +125,22 @@ def matched(operators: Sequence[Operator], layers: Sequence[Layer]) -> list[list
         wanted = [layer for layer in layers if layer.signature == signature]
         macs = [operators[number].macs for number in numbers]
         if sorted(layer.macs for layer in wanted) == sorted(count or 0 for count in macs):
-            # Both sorts are stable: what takes the same stays in its order.
+            # Both sorts are stable, so layers with equal counts keep their order.
             numbers.sort(key=lambda number: operators[number].macs or 0)
             wanted.sort(key=lambda layer: layer.macs)
-        # An operator that was removed leaves a layer without one.
+        # Lengths may differ, because the operator of a layer may have been removed.
         for number, layer in zip(numbers, wanted, strict=False):
-            found[number].append(layer)
-    return [sorted(of_one, key=lambda layer: layer.index) for of_one in found]
+            layers_of_operators[number].append(layer)
+    return [sorted(of_one, key=lambda layer: layer.index) for of_one in layers_of_operators]
 
 
 def kind_of(layers: Iterable[Layer]) -> str:
-    """The kind of what computes these layers, as "conv kxk + add"."""
+    """Return the joined kinds of layers, as "conv kxk + add"."""
     return " + ".join(layer.kind for layer in layers)
 
 
 def _signature(kind: str) -> Signature:
-    """That of "conv2d 3x3 s2"."""
+    """Return the signature of a computation such as "conv2d 3x3 s2"."""
     name, *window = kind.split()
     if name not in _WINDOWED:
         return Signature(name)

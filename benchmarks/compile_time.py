@@ -1,16 +1,16 @@
-"""Prints the CPU seconds and the memory that builds take, in pairs with another checkout.
+"""Measure the CPU seconds and the memory of builds, optionally in pairs with another checkout.
 
-Models are the public ones of USMP_SHARED (by default ../shared) whose names contain a TEXT, files,
-and networks that USMP_SHARED/tools/networks.py makes: `chain:100` are 100 convolutions in a chain;
+A MODEL is a file, a part of the name of public models in USMP_SHARED (by default ../shared), or a
+network that USMP_SHARED/tools/networks.py creates: `chain:100` is a chain of 100 convolutions;
 kinds are chain, mobile, resnet, densenet, unet. Each build runs in a fork of a process that has
-loaded TVM and built a small model, so that no module is loaded meanwhile. Memory is what a process
-of its own has at the most, less what it has after `import tvm`.
+loaded TVM and built a small model, so that loading of modules is not measured. Memory is the peak
+of a separate process, less its memory after `import tvm`.
 
     python benchmarks/compile_time.py [MODEL ...] [--other CHECKOUT] [--times N] [--explain]
 
-Without a MODEL: the five of MLPerf Tiny, mcunet, squeezenet, a chain of 100 convolutions. Of
-networks of one kind and several lengths, the exponent of the seconds is printed, too. CPU seconds
-differ by a fifth from run to run on a machine that does other work: compare ratios.
+Without a MODEL: the five of MLPerf Tiny, mcunet, squeezenet, a chain of 100 convolutions. For
+networks of one kind with several lengths, the exponent of the seconds is printed, too. CPU seconds
+vary by a fifth between runs on a busy machine, so compare ratios.
 """
 
 from __future__ import annotations
@@ -67,17 +67,17 @@ for line in sys.stdin:
         print(answer.read() or "null", flush=True)
     os.wait()
 """
-"""Works in forks, on a model a line; answers the user CPU seconds."""
+"""A program that builds a model for each input line in a fork, and prints its user CPU seconds."""
 
 ONCE = """
 work(json.loads(sys.stdin.readline()))
 print(usage().ru_maxrss - base)
 """
-"""Works on one model; answers the kilobytes."""
+"""A program that builds one model, and prints the kilobytes of memory."""
 
 
 class Checkout:
-    """Processes with the Python of a checkout."""
+    """Processes that build with the Python code of a checkout."""
 
     def __init__(self, folder: Path, explains: bool) -> None:
         self._arguments = [str(folder), str(EXAMPLE), str(int(explains))]
@@ -94,7 +94,7 @@ class Checkout:
         )
 
     def seconds(self, model: Path) -> float | None:
-        """Build a model; None if it is refused."""
+        """Return the CPU seconds of a build; None if the model is refused."""
         assert self._server.stdin is not None
         assert self._server.stdout is not None
         self._server.stdin.write(json.dumps(str(model)) + "\n")
@@ -103,18 +103,18 @@ class Checkout:
         return seconds
 
     def megabytes(self, model: Path) -> float:
-        """Build a model that is not refused."""
+        """Return the megabytes of a build; the model must not be refused."""
         answer, _ = self._start(ONCE).communicate(json.dumps(str(model)) + "\n")
         return int(answer) / 1024
 
     def close(self) -> None:
-        """End the process."""
+        """End the server process."""
         self._server.communicate()
 
 
 def models(texts: list[str], folder: Path) -> list[tuple[str, Path]]:
-    """Find or make the models that texts name, with their names."""
-    found: list[tuple[str, Path]] = []
+    """Find or create the models of command-line arguments; return their names and paths."""
+    cases: list[tuple[str, Path]] = []
     public = sorted(p for p in (SHARED / "models").glob("*") if p.suffix in (".tflite", ".onnx"))
     for text in texts:
         kind, _, length = text.partition(":")
@@ -123,28 +123,28 @@ def models(texts: list[str], folder: Path) -> list[tuple[str, Path]]:
             maker = SHARED / "tools/networks.py"
             command = [sys.executable, maker, kind, length, path]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-            found.append((text, path))
+            cases.append((text, path))
         elif Path(text).is_file():
-            found.append((Path(text).stem, Path(text).resolve()))
+            cases.append((Path(text).stem, Path(text).resolve()))
         else:
-            found += [(path.stem, path) for path in public if text in path.stem]
-    return found
+            cases += [(path.stem, path) for path in public if text in path.stem]
+    return cases
 
 
 def exponents(seconds: dict[str, float]) -> dict[str, float]:
-    """Return by which power of its length the seconds of a kind of network grow, from the
-    shortest to the longest."""
+    """Return, for each kind of network, the exponent with which the seconds grow with its length,
+    from the shortest to the longest."""
     by_kind: dict[str, list[tuple[int, float]]] = {}
     for name, value in seconds.items():
         kind, _, length = name.partition(":")
         if length.isdigit():
             by_kind.setdefault(kind, []).append((int(length), value))
-    found = {}
+    powers = {}
     for kind, points in by_kind.items():
         (short, fast), (long, slow) = min(points), max(points)
         if long > short:
-            found[kind] = math.log(slow / fast) / math.log(long / short)
-    return found
+            powers[kind] = math.log(slow / fast) / math.log(long / short)
+    return powers
 
 
 def main() -> None:
@@ -166,21 +166,21 @@ def main() -> None:
             parser.error(f"no model of {SHARED / 'models'} is meant by {' '.join(options.MODEL)}")
         print(f"{'model':32}" + "".join(f"{column:>10}" for column in columns))
         for name, path in cases:
-            runs = [[each.seconds(path) for each in checkouts] for _ in range(options.times)]
+            runs = [[side.seconds(path) for side in checkouts] for _ in range(options.times)]
             done = [[run for run in row if run is not None] for row in runs]
             if any(len(row) < len(checkouts) for row in done):
                 print(f"{name:32}   refused")
                 continue
             seconds = [median(row[i] for row in done) for i in range(len(checkouts))]
             ratio = [median(row[-1] / row[0] for row in done)] if len(checkouts) > 1 else []
-            sizes = [each.megabytes(path) for each in checkouts]
+            sizes = [checkout.megabytes(path) for checkout in checkouts]
             known[name] = seconds[-1]
             figures = "".join(f"{figure:10.2f}" for figure in (*seconds, *ratio))
             print(f"{name:32}{figures}" + "".join(f"{size:10.0f}" for size in sizes), flush=True)
     for kind, power in exponents(known).items():
         print(f"{kind}: seconds grow with the power {power:.2f} of its length")
-    for each in checkouts:
-        each.close()
+    for checkout in checkouts:
+        checkout.close()
 
 
 if __name__ == "__main__":

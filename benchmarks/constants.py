@@ -1,10 +1,10 @@
-"""Bytes of constants in the emitted C beside those of the model file.
+"""Compare the bytes of constants in the emitted C with those in the model file.
 
     python benchmarks/constants.py MODEL.tflite ...
 
-"file" sums the buffers of the model file: weights, biases and the shapes and axes that operators
-read. "C" is the constant pool: weights, biases packed with the factors of requantization (which
-the file keeps as scales, outside its buffers), tables of activations.
+"file" sums the buffers of the model file: weights, biases, and the shapes and axes that operators
+read. "C" is the constant pool: weights, tables of activations, and biases packed with the factors
+of requantization, which the file keeps as scales outside its buffers.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def main(paths: list[str]) -> None:
 
 
 def file_bytes(path: Path) -> int:
-    """The sum of the model file's buffers."""
+    """Return the total bytes of the model file's buffers."""
     model = tflite.Model.GetRootAsModel(path.read_bytes(), 0)
     return sum(model.Buffers(index).DataLength() for index in range(model.BuffersLength()))
 
 
 def constant_bytes(path: Path) -> int:
-    """The constant pools of the emitted C."""
+    """Return the total bytes of the constant pools in the emitted C."""
     factory = usmp.build(usmp.import_model(path))
     return sum(int(pool.size_bytes) for pool in factory.interface.pools if pool.is_constant)
 

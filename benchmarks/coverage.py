@@ -1,17 +1,17 @@
-"""How many models of a folder compile, and compute what their own runtimes compute.
+"""Count the models of a folder that compile and give the outputs of their own runtimes.
 
 Each `.tflite`, `.onnx` and `.pt2` file is compiled, its C is built and run on random inputs, and
-the outputs are compared with those of TFLite Micro, or of LiteRT where that does not take the file;
-of onnxruntime or ONNX's own evaluator; of PyTorch. An ONNX model with folders `test_data_set_*`
-beside it is compared with these. Prints a line a model, then what most of the others are refused
-for. The exit status is 1 if a model was different, ended by a signal or another error, or took too
-long.
+the outputs are compared with a reference: TFLite Micro, or LiteRT for files that it does not
+support; onnxruntime or ONNX's own evaluator; PyTorch. For an ONNX model with folders
+`test_data_set_*` beside it, the reference is the data in these folders. Print a line for each
+model, then the most frequent reasons of refusals. The exit status is 1 if outputs differ, a build
+fails with a signal or another error, or a model takes too long.
 
     python benchmarks/coverage.py FOLDER|MODEL ... [--runs N] [--timeout SECONDS] [--wanted N]
     python benchmarks/coverage.py --onnx-node-tests
 
-With --onnx-node-tests, the models are those of the tests of ONNX's backends, of single operators
-on elements of C types with fixed shapes, and outputs are compared with theirs.
+With --onnx-node-tests, the models are ONNX's backend tests of single operators with fixed shapes
+and element types of C, and the reference is the outputs of these tests.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from support.model_coverage.wanted import most_wanted
 
 
 def main() -> None:
-    """Judge the models that are named."""
+    """Judge the models of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("paths", nargs="*", type=Path, metavar="FOLDER|MODEL")
     parser.add_argument("--runs", type=int, default=3, metavar="N", help="of each")
@@ -45,15 +45,15 @@ def main() -> None:
     if missing:
         parser.error(f"there is no {', '.join(missing)}")
     judged = []
-    for one in judgments(arguments):
-        judged.append(one)
-        print_row(one)
+    for judgment in judgments(arguments):
+        judged.append(judgment)
+        print_row(judgment)
     print_summary(judged, arguments.wanted)
-    sys.exit(1 if any(one.verdict in FAULTS for one in judged) else 0)
+    sys.exit(1 if any(judgment.verdict in FAULTS for judgment in judged) else 0)
 
 
 def judgments(arguments: argparse.Namespace) -> Iterator[Judged]:
-    """What becomes of the models that are named, one by one."""
+    """Yield the judgment of each model of the command line."""
     for case in cases_of(arguments.paths):
         yield judge(case, arguments.runs, arguments.timeout)
     if arguments.onnx_node_tests:
@@ -61,7 +61,7 @@ def judgments(arguments: argparse.Namespace) -> Iterator[Judged]:
 
 
 def print_row(one: Judged) -> None:
-    """A model, with what is wrong if anything is."""
+    """Print the line of a model, with its fault if it has one."""
     workspace = str(one.workspace_bytes) if one.workspace_bytes else ""
     row = f"{one.case.name:60s}{one.verdict:>13s}{workspace:>11s}{one.seconds:7.1f} s"
     print(f"{row}  {one.reference}{one.detail and ': ' if one.reference else ''}{one.detail}")
@@ -69,8 +69,8 @@ def print_row(one: Judged) -> None:
 
 
 def print_summary(judged: Sequence[Judged], wanted: int) -> None:
-    """The counts, then what would make most models compile."""
-    counts = Counter(one.verdict for one in judged)
+    """Print the counts of verdicts, then the most frequent reasons of refusals."""
+    counts = Counter(judgment.verdict for judgment in judged)
     print(
         f"\n{len(judged)} models: " + ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v])
     )

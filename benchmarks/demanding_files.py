@@ -1,7 +1,7 @@
-"""Small files that ask for gigabytes, or for hours: what becomes of each.
+"""Compile small files that ask for gigabytes of memory or hours of time.
 
-Every file is compiled in a process of its own. Prints its size, the processor seconds and the
-memory that it took, whether it was compiled or refused, and the message.
+Every file is compiled in a separate process. Print its size, the CPU seconds and the memory of the
+process, whether it was compiled or refused, and the message.
 
     python benchmarks/demanding_files.py [--format tflite|onnx|pt2]
 """
@@ -21,7 +21,7 @@ from support.demanding_programs import PROGRAMS
 
 
 def main() -> None:
-    """Compile them all."""
+    """Compile all files, or those of one format."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--format", choices=("tflite", "onnx", "pt2"))
     chosen = parser.parse_args().format
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def print_outcome(name: str, ending: str) -> None:
-    """A line for one file."""
+    """Compile one file, and print a line about it."""
     worker = subprocess.run(
         [sys.executable, "-m", "support.demanding_worker", f".{ending}", name],
         cwd=Path(__file__).resolve().parents[1] / "tests/python",

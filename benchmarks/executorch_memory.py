@@ -1,16 +1,16 @@
-"""Memory of ExecuTorch's programs: its own algorithm, and `usmp_solver.integrations.executorch`.
+"""Compare the memory of ExecuTorch's programs with its own algorithm and with `usmp_solver`.
 
     python benchmarks/executorch_memory.py [MODEL ...]
     python benchmarks/executorch_memory.py --kernels
 
-Models are those of ExecuTorch's examples that need no downloads, and networks like the others;
-weights are random. For each: bytes of all memories by `greedy`, by `MemoryPlanning` without and
-with outputs in the place of inputs, their ratio, how many outputs that are, whether it is proved
-that no plan with these takes less, and the seconds of CPU time of planning. Both programs run in
-the portable runtime, and have to give the same bytes. Needs ExecuTorch.
+Models are ExecuTorch's examples that need no downloads, and networks similar to its other examples,
+with random weights. For each, print the bytes of all memories with `greedy`, and with
+`MemoryPlanning` without and with outputs in place; their ratio; the number of outputs in place;
+whether the plan with them is proved optimal; and the CPU seconds of planning. All programs run in
+the portable runtime, and must give equal bytes. Needs ExecuTorch.
 
-With `--kernels`: how many calls of each operator that may run in place did so, with all types,
-shapes and orders of dimensions; each is compared with the same call elsewhere.
+With `--kernels`, run each operator that may run in place with all types, shapes and orders of
+dimensions, and compare each call with the same call out of place.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ def models(names: list[str], console: Console) -> None:
         recorded = Recorded(MemoryPlanning())
         together = plan(model, inputs, recorded)
         together.verify()
-        for each in (apart, together):
-            if each.run(inputs) != greedy.run(inputs):
+        for program in (apart, together):
+            if program.run(inputs) != greedy.run(inputs):
                 raise SystemExit(f"{name}: the outputs differ")
         ratios.append(together.bytes / greedy.bytes)
         last = recorded.plans[-1]
         table.add_row(
             name,
-            *(str(each.bytes) for each in (greedy, apart, together)),
+            *(str(program.bytes) for program in (greedy, apart, together)),
             f"{ratios[-1]:.2f}",
             str(len(last.in_place)),
             "yes" if last.is_optimal else "unknown",
@@ -62,13 +62,13 @@ def models(names: list[str], console: Console) -> None:
 
 
 def kernels(console: Console) -> None:
-    """Print how many calls of each operator ran in place."""
+    """Print the number of calls of each operator in place, and the calls that differ."""
     table = Table("operator", "calls", "different")
     total = failed = 0
     for operator in registered():
-        found = [differences(operator, shape) for shape in (*SHAPES, LARGE)]
-        calls = sum(each[0] for each in found)
-        different = [text for each in found for text in each[1]]
+        results = [differences(operator, shape) for shape in (*SHAPES, LARGE)]
+        calls = sum(result[0] for result in results)
+        different = [text for result in results for text in result[1]]
         table.add_row(operator.name(), str(calls), "\n".join(different))
         total, failed = total + calls, failed + len(different)
     console.print(table)

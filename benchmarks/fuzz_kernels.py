@@ -1,4 +1,4 @@
-"""Whether operators compute the reference's bytes, whatever core their kernels are written for.
+"""Compare operators with a reference, byte for byte, with the kernels of every core.
 
     python benchmarks/fuzz_kernels.py [--graphs N] [--first SEED] [--ways N]
     python benchmarks/fuzz_kernels.py --chains [--graphs N] [--first SEED] [--ways N]
@@ -6,15 +6,14 @@
     python benchmarks/fuzz_kernels.py --suite [--part I/N] [--ways N]
     python benchmarks/fuzz_kernels.py --board NAME [--suite] ...
 
-Random graphs of int8 operators (of consecutive seeds), random chains of functions behind kernels,
-each pair of functions behind each kernel, or the models of one operator, are built in some of all
-ways, which are chosen at random: for each core (its functions have portable bodies, and
-LLVM builds the loops that analyses see), with and without overlap, with each goal, with inputs and
-outputs in the workspace or not, with dead bytes overwritten, with operators interleaved, by gcc
-and clang, most of them under AddressSanitizer and UndefinedBehaviorSanitizer. All outputs, also of
-extreme inputs, must be the bytes of TFLite Micro's reference kernels, or LiteRT's. With --board,
-the models run on that emulated board instead, in functions of its core. Prints the models and ways
-that fail.
+The models are random graphs of int8 operators (from consecutive seeds), random chains of functions
+after a kernel, all pairs of functions after each kernel, or the models with one operator. Each is
+built in several random ways: for any core (by the portable bodies of its functions, or by LLVM from
+the loops that analyses see), with and without overlap, for any goal, with inputs and outputs in the
+workspace or not, with dead bytes overwritten, with operators interleaved, by gcc or clang, mostly
+with AddressSanitizer and UndefinedBehaviorSanitizer. All outputs, even for extreme inputs, must
+equal those of TFLite Micro's reference kernels, or LiteRT's. With --board, the models run on that
+emulated board instead, with the functions of its core. Print the models and ways that fail.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ _FLAGS = (("-O0",), ("-O2",), ("-O3",), ("-Os",), ("-O3", "-march=native"))
 
 @dataclass(frozen=True)
 class Case:
-    """A model file, inputs, and the outputs of each run by name."""
+    """A model file, with the inputs and expected outputs of each run."""
 
     name: str
     content: bytes
@@ -119,7 +118,7 @@ def main() -> None:
 
 
 def cases_of(options: argparse.Namespace) -> Iterator[Case | str]:
-    """What is compared; a reason for a graph that no reference runs."""
+    """Yield the cases to compare, or the reason why no reference runs a graph."""
     if options.suite:
         yield from suite(options.part)
         return
@@ -132,19 +131,19 @@ def cases_of(options: argparse.Namespace) -> Iterator[Case | str]:
         drawn = ((f"seed {seed}", random_chains(Random(f"chains {seed}"))) for seed in seeds)
     else:
         drawn = ((f"seed {seed}", kernel_trial(Random(f"kernels {seed}"))) for seed in seeds)
-    for name, made in drawn:
-        yield case_of(name, made)
+    for name, trial in drawn:
+        yield case_of(name, trial)
 
 
 def pairs_behind(kernel: str, first: str) -> Trial:
-    """A kernel, one function, and each function behind that."""
+    """Return a trial of a kernel, then one function, then each of all functions."""
     random = Random(f"pairs {kernel} {first}")
     branches = [Branch(kernel, (first, second)) for second in FUNCTIONS]
     return chains_trial(random, (1, 4, 5, 16), branches)
 
 
 def case_of(name: str, made: Trial) -> Case | str:
-    """A trial with what a reference computes; the reason if none does."""
+    """Return the case of a trial with the reference's outputs, or the reason if there are none."""
     names = [tensor.name for tensor in graph_tensors(made.model)[1]]
     try:
         results = [made.reference(run) for run in made.runs]
@@ -155,7 +154,7 @@ def case_of(name: str, made: Trial) -> Case | str:
 
 
 def suite(part: str) -> Iterator[Case]:
-    """The models of one operator."""
+    """Yield the models of one operator."""
     begin, step = map(int, part.split("/"))
     for model in CATALOG[begin - 1 :: step]:
         content = model.make()
@@ -167,7 +166,7 @@ def suite(part: str) -> Iterator[Case]:
 
 
 def random_ways(random: Random, count: int) -> list[Way]:
-    """Ways of different cores."""
+    """Return random ways, with as many different cores as possible."""
     kinds = ["", "cortex-m3", "cortex-m4", "cortex-m55"]
     alike = {
         "": ["cortex-m0", "cortex-m0plus", "cortex-m23"],
@@ -195,7 +194,7 @@ def random_ways(random: Random, count: int) -> list[Way]:
 
 
 def failures(case: Case, ways: Sequence[Way], verdicts: Counter[str]) -> Iterator[tuple[Way, str]]:
-    """The ways that give something else, or nothing at all."""
+    """Yield the ways with other outputs or an error, and the failure."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "model.tflite"
         path.write_bytes(case.content)
@@ -221,7 +220,7 @@ def failures(case: Case, ways: Sequence[Way], verdicts: Counter[str]) -> Iterato
 
 
 def run_batch(board: Board, cases: Sequence[Case], verdicts: Counter[str]) -> None:
-    """Run some models in one program on a board, and print those whose outputs differ."""
+    """Run several models in one program on a board, and print those whose outputs differ."""
     built = []
     with tempfile.TemporaryDirectory() as directory:
         for case in cases:
@@ -249,7 +248,7 @@ def run_batch(board: Board, cases: Sequence[Case], verdicts: Counter[str]) -> No
 def built_for(
     board: Board, case: Case, name: str, path: Path
 ) -> usmp.AOTExecutorFactoryModule | None:
-    """A model for a board, with random options; None if it is refused."""
+    """Build a model for a board with random options; return None if it is refused."""
     random = Random(case.name)
     path.write_bytes(case.content)
     config = {
@@ -268,7 +267,7 @@ def built_for(
 
 @contextmanager
 def loops_of(way: Way) -> Iterator[Way]:
-    """The way to build; for LLVM, kernels are those of the core that its target names."""
+    """Yield the way to build; for LLVM, select the kernels of the core in its target."""
     kind, *core = way.target.split()
     if kind == "c":
         yield way
@@ -279,7 +278,7 @@ def loops_of(way: Way) -> Iterator[Way]:
 
     usmp.aot_pipeline.core_of, before = of_core, usmp.aot_pipeline.core_of
     try:
-        # Programs that differ by their core only must not be taken for each other.
+        # Remove the core, because `usmp.build` does not know a target such as "llvm cortex-m4".
         yield replace(way, target="llvm")
     finally:
         usmp.aot_pipeline.core_of = before

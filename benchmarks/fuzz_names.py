@@ -1,9 +1,9 @@
-"""Compiles models whose names try to become code: the property of the tests, as long as you like.
+"""Fuzz the names in models, which must not become code: a property of the tests, with more models.
 
-Models are `.tflite`, ONNX, Relax and TIR; every name in them is drawn from pieces of C, trigraphs,
-comments, terminal escapes, directions of writing, keywords and macros. What is written of them must
-compile without a warning, and hold nothing that a name brought along. Prints the seed and the error
-of each that does not, and of each that is refused.
+Models are `.tflite`, ONNX, Relax and TIR. Every name in them is drawn from pieces of C, trigraphs,
+comments, terminal escapes, writing directions, keywords and macros. The emitted files must compile
+without warnings, and must not contain code from a name. Print the seed and the error of each model
+that fails or is refused.
 
     python benchmarks/fuzz_names.py [--models N] [--first SEED]
 """
@@ -24,7 +24,7 @@ from support.hostile_models import FORMATS, check_model, draw_model
 
 
 def outcome(form: str, seed: int) -> str:
-    """What became of one model."""
+    """Compile and check one model; return the outcome."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             factory = draw_model(Random(f"{form} {seed}"), form, Path(folder))

@@ -1,9 +1,9 @@
-"""Plans and runs random programs: the properties of the tests, for as many programs as you like.
+"""Plan and run random programs: the properties of the tests, with more programs.
 
-Prints how many programs and plans there were, how many plans did not fit in pools that may be too
-small, and how many programs failed: they do not compute the same as before planning, the planner
-refuses them, or buffers that hold values at the same time do not conflict. Of the first program
-that failed it prints the smallest module that still fails.
+Print the numbers of programs, of plans, of plans that do not fit into pools (which may be too
+small), and of programs that fail. A program fails if planning changes its results, the planner
+refuses it, or buffers that hold values at the same time do not conflict. The first program that
+fails is printed in reduced form.
 
     python benchmarks/fuzz_planner.py [--programs N] [--first SEED]
 """
@@ -24,7 +24,7 @@ from usmp_solver import ALGORITHMS
 
 
 def failure(program: Program) -> tuple[str | None, int]:
-    """What is wrong with the plans of a program, if anything, and how many do not fit."""
+    """Return the fault of a program, or None, and the number of its plans that do not fit."""
     expected = expected_results(program)
     if missing := missing_conflicts(program):
         return f"no conflicts: {sorted(missing)}", 0
@@ -32,7 +32,7 @@ def failure(program: Program) -> tuple[str | None, int]:
     for algorithm in ALGORITHMS:
         try:
             misfits += not check_planned(program, algorithm, expected)
-        except Exception as error:  # whatever goes wrong is a failure
+        except Exception as error:  # any error is a failure
             return f"{algorithm}: {type(error).__name__}: {error}", misfits
     return None, misfits
 
@@ -46,10 +46,10 @@ def main() -> None:
     misfits = 0
     failed: list[int] = []
     for seed in range(arguments.first, arguments.first + arguments.programs):
-        what, count = failure(draw_program(Random(seed)))
+        fault, count = failure(draw_program(Random(seed)))
         misfits += count
-        if what:
-            print(f"seed {seed}: {what}", flush=True)
+        if fault:
+            print(f"seed {seed}: {fault}", flush=True)
             failed.append(seed)
     plans = arguments.programs * len(ALGORITHMS)
     print(

@@ -1,9 +1,9 @@
-"""The solver under libFuzzer, AddressSanitizer and UBSan, for as long as you like.
+"""Fuzz the solver with libFuzzer, AddressSanitizer and UBSan.
 
-Every problem that the fuzzer makes up, well formed or not, is solved and judged by a reference that
-shares no code with the solver (src/usmp_solver/tests): the placement rule, the bounds, for small
-problems the best plan of all, and the same answer at the second time. Prints how many problems
-there were, and the first one that failed.
+Every problem of the fuzzer, well formed or not, is solved and judged by a reference that shares no
+code with the solver (src/usmp_solver/tests). It checks the placement rule, the bounds, the optimum
+of small problems, and that a second run gives the same answer. Print the number of problems, and
+the first one that failed.
 
     python benchmarks/fuzz_solver.py [--seconds N] [--seed SEED] [--corpus FOLDER]
 """

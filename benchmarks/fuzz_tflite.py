@@ -1,10 +1,10 @@
-"""Imports damaged TFLite files: the property of the tests, for as many files as you like.
+"""Import damaged TFLite files: a property of the tests, with more files.
 
 Each file is a copy of a small quantized model or of a real one, with some bytes or fields of its
-tables changed. It must be refused with one clear message, or imported; nothing may crash, hang,
-take memory without end or write to stderr. Of the files that are imported, a share is built with
-sanitizers, run, and compared with tflite-micro. Prints how many files came to what, and the seed,
-the change and the message of each that came to something else.
+tables changed. It must be imported, or refused with one clear message. No import may crash, hang,
+use unbounded memory or write to stderr. A share of the imported files is built with sanitizers,
+run, and compared with tflite-micro. Print the number of files by outcome, and the seed, the change
+and the message of each that fails.
 
     python benchmarks/fuzz_tflite.py [--mutants N] [--first SEED] [--real SHARE] [--built SHARE]
 """
@@ -23,7 +23,7 @@ from support.tflite_fuzzing import CLEAN, Outcome, sweep
 
 
 def print_outcomes(outcomes: list[Outcome]) -> None:
-    """A line a kind, findings last."""
+    """Print a line for each kind of outcome, failures last."""
     counts = Counter(outcome.kind for outcome in outcomes)
     for kind in sorted(counts, key=lambda kind: (kind not in CLEAN, -counts[kind])):
         slowest = max(outcome.seconds for outcome in outcomes if outcome.kind == kind)

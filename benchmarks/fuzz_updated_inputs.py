@@ -1,7 +1,7 @@
-"""Runs random PyTorch programs that change their inputs in place, and compares them with PyTorch.
+"""Compare random PyTorch programs that update their inputs in place with PyTorch.
 
-Prints how many programs there were, and how many gave other outputs or left other inputs in some
-run, for each way to call them.
+Print the number of programs, and of those whose outputs or updated inputs differ in some run, for
+each way to call them.
 
     python benchmarks/fuzz_updated_inputs.py [--programs N] [--first SEED]
 """
@@ -19,15 +19,15 @@ from support.updating_programs import INTERFACES, built, compare, imported, rand
 
 
 def failures(seed: int) -> list[str]:
-    """What is wrong with the program of a seed, by the way that it is called."""
+    """Return the faults of the program of a seed, for each interface."""
     function, inputs = random_program(Random(seed))
-    found = []
+    faults = []
     for interface in INTERFACES:
         try:
             compare(function, built(imported(function, *inputs), interface), *inputs)
-        except Exception as error:  # whatever goes wrong is a failure
-            found.append(f"{interface}: {type(error).__name__}: {error}")
-    return found
+        except Exception as error:  # any error is a failure
+            faults.append(f"{interface}: {type(error).__name__}: {error}")
+    return faults
 
 
 def main() -> None:
@@ -38,9 +38,9 @@ def main() -> None:
     arguments = parser.parse_args()
     failed = 0
     for seed in range(arguments.first, arguments.first + arguments.programs):
-        found = failures(seed)
-        failed += bool(found)
-        for text in found:
+        faults = failures(seed)
+        failed += bool(faults)
+        for text in faults:
             print(f"seed {seed}: {text}", flush=True)
     print(f"{arguments.programs} programs, {failed} that fail")
     sys.exit(bool(failed))

@@ -1,7 +1,7 @@
-"""Cycles that llvm-mca expects of a multiply-accumulate in the inner loops of compiled C.
+"""Estimates of llvm-mca: cycles for a multiply-accumulate in the inner loops of compiled C.
 
-An instruction is no cycle: a processor may wait for a result, or run two instructions at once. The
-estimate knows neither memory nor branches, nor IT, which takes part of a cycle at most.
+Cycles differ from instructions, because a processor may wait for a result or run two instructions
+at once. The estimate ignores memory, branches and IT, which takes at most part of a cycle.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from usmp.runtime.write_files import write_files
 
 _RELEASES = range(40, 13, -1)
 _FIRST_RELEASE = {"cortex-m4": 14, "cortex-m7": 14, "cortex-m55": 16}
-"""An LLVM that has a model of the pipeline; earlier ones take another core's without a word."""
+"""The first LLVM release with a model of the pipeline; earlier ones silently use another core's."""
 _ITERATIONS = 100
 
 _CONDITIONS = "eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"
@@ -35,11 +35,11 @@ _MACS = (
     *((rf"vmlas?\.[siu]{bits}", 128 // bits) for bits in (8, 16, 32)),
     *((rf"vmull[bt]\.[su]{bits}", 64 // bits) for bits in (8, 16, 32)),
 )
-"""Instructions with the multiply-accumulates that each is."""
+"""Pattern of instructions, and the number of multiply-accumulates of each."""
 
 
 def why_not(core: str) -> str | None:
-    """Why there is no estimate for a core, or None."""
+    """Return the reason why there is no estimate for a core, or None if there is one."""
     if core not in _FIRST_RELEASE:
         return f"llvm-mca has no model of the pipeline of {core or 'this RISC-V'}"
     program = _program()
@@ -58,45 +58,45 @@ def why_not(core: str) -> str | None:
 def cycles_per_mac(
     files: Mapping[str, bytes], board: Board, functions: Sequence[str]
 ) -> dict[str, float]:
-    """Cycles for a multiply-accumulate by C function, of its loop with the most of them.
+    """Return the cycles for a multiply-accumulate in the hottest inner loop of C functions.
 
-    Loops of functions that it calls are its own.
+    The hottest loop has the most multiply-accumulates. Loops in callees count for the caller, too.
 
     Parameters
     ----------
     files
         the files of an archive for the board.
     functions
-        names of C functions; those without such a loop are not in the result.
+        names of C functions; functions without such a loop are left out of the result.
     """
     bodies = functions_of(_assembly(files, board))
-    found = {}
+    cycles_by_function = {}
     for name in functions:
         lines = bodies.get(name, [])
         own = [lines, *(bodies[called] for called in calls_of(lines) if called in bodies)]
-        loops = [(macs_of(body), body) for each in own for body in inner_loops(each)]
+        loops = [(macs_of(loop), loop) for lines in own for loop in inner_loops(lines)]
         macs, body = max(loops, default=(0, []), key=lambda loop: loop[0])
         cycles = _cycles(body, board) if macs else None
         if cycles is not None:
-            found[name] = cycles / macs
-    return found
+            cycles_by_function[name] = cycles / macs
+    return cycles_by_function
 
 
 def functions_of(assembly: str) -> dict[str, list[str]]:
-    """The lines of each function: a label or an instruction each."""
-    found: dict[str, list[str]] = {}
+    """Return the lines of each function; a line is a label or an instruction."""
+    functions: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in _single(assembly.splitlines()):
-        # What GCC makes of a function for its only caller has a suffix.
+        # Drop suffixes, which GCC adds to a function that it specializes for its only caller.
         name = re.fullmatch(r"([A-Za-z_]\w*)[\w.]*:", line)
         if name:
-            lines = found.setdefault(name[1], [])
+            lines = functions.setdefault(name[1], [])
         lines.append(line)
-    return found
+    return functions
 
 
 def inner_loops(lines: Sequence[str]) -> Iterator[list[str]]:
-    """The instructions of loops without loops in them, but for branches and IT."""
+    """Yield the instructions of innermost loops, without branches and IT."""
     places: dict[str, int] = {}
     begin_of_last = -1
     for number, line in enumerate(lines):
@@ -104,7 +104,7 @@ def inner_loops(lines: Sequence[str]) -> Iterator[list[str]]:
             places[line[:-1]] = number
             continue
         branch = _BRANCH.fullmatch(line)
-        # "1b" is the label "1" before, as in inline assembly.
+        # In inline assembly, "1b" refers to the preceding label "1".
         start = places.get(re.sub(r"^(\d+)b$", r"\1", branch[1]), -1) if branch else -1
         if start > begin_of_last:
             yield [text.strip() for text in lines[start:number] if _is_counted(text)]
@@ -112,13 +112,13 @@ def inner_loops(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def calls_of(lines: Iterable[str]) -> list[str]:
-    """The functions that lines call, each once."""
+    """Return the names of the functions that lines call, without duplicates."""
     calls = [re.match(r"\s+bl?(?:\.w)?\s+([A-Za-z_]\w*)", line) for line in lines]
     return list(dict.fromkeys(call[1] for call in calls if call))
 
 
 def macs_of(instructions: Iterable[str]) -> int:
-    """The multiply-accumulates of instructions."""
+    """Return the number of multiply-accumulates of instructions."""
     texts = [" ".join(text.split()) for text in instructions]
     return sum(
         macs for text in texts for pattern, macs in _MACS if re.match(rf"(?:{pattern})[ .\d]", text)
@@ -126,7 +126,7 @@ def macs_of(instructions: Iterable[str]) -> int:
 
 
 def _single(lines: Iterable[str]) -> Iterator[str]:
-    """Labels and instructions in lines of their own, as inline assembly may not have them."""
+    """Yield each label and instruction separately; inline assembly may have several in a line."""
     for line in lines:
         for part in line.split(";"):
             label = _LABEL.fullmatch(part)
@@ -143,7 +143,7 @@ def _is_counted(line: str) -> bool:
 
 
 def _assembly(files: Mapping[str, bytes], board: Board) -> str:
-    """The model's C, compiled as the board's project does."""
+    """Return the assembly of the model's C, compiled with the options of the board's project."""
     with TemporaryDirectory() as directory:
         code = {name: text for name, text in files.items() if name.startswith("codegen/")}
         sources = [path for path in write_files(code, Path(directory)) if path.suffix == ".c"]
@@ -164,7 +164,7 @@ def _assembly(files: Mapping[str, bytes], board: Board) -> str:
 
 
 def _cycles(body: Sequence[str], board: Board) -> float | None:
-    """Cycles of one iteration, after many; None if an instruction has no model."""
+    """Return the mean cycles of an iteration; None if llvm-mca does not know an instruction."""
     program = _program()
     assert program is not None
     triple = next(o for o in board.llvm_options.split() if o.startswith("-mtriple="))
@@ -176,6 +176,6 @@ def _cycles(body: Sequence[str], board: Board) -> float | None:
 
 
 def _program() -> str | None:
-    """The newest llvm-mca."""
+    """Return the path of the newest llvm-mca, or None."""
     names = [*(f"llvm-mca-{release}" for release in _RELEASES), "llvm-mca"]
     return next(filter(None, map(shutil.which, names)), None)

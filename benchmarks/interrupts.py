@@ -1,8 +1,8 @@
-"""Ends a command by signals at many moments: what it left each time.
+"""Interrupt a command by signals at many moments, and check what it leaves behind.
 
 A command must end with status 128 + signal, one line on stderr and its old output, or with status 0
-and its new output; no temporary file and no process may be left. Prints the moments at which
-anything else happened, and how long a command took to end.
+and its new output. It must leave no temporary file and no process. Print the moments at which this
+fails, and the longest time that a command took to end.
 
     python benchmarks/interrupts.py MODEL [--moments N] [--run]
 """
@@ -26,24 +26,24 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def faults(ended: Ended, number: int, output: Path, new: bytes) -> list[str]:
-    """What a user would complain about."""
-    found = [f"left in the folder for temporary files: {ended.temporary}"] * bool(ended.temporary)
-    found += [f"processes left: {ended.processes}"] * bool(ended.processes)
+    """Return the faults of an interrupted command."""
+    texts = [f"left in the folder for temporary files: {ended.temporary}"] * bool(ended.temporary)
+    texts += [f"processes left: {ended.processes}"] * bool(ended.processes)
     lines = ended.stderr.count("\n")
     content = output.read_bytes()
     if ended.status == 0:
-        found += [f"status 0 and {lines} lines"] * bool(lines)
-        found += ["status 0 and not the new output"] * (content != new)
+        texts += [f"status 0 and {lines} lines"] * bool(lines)
+        texts += ["status 0 and not the new output"] * (content != new)
     else:
-        found += [f"status {ended.status}"] * (ended.status != 128 + number)
-        found += [f"{lines} lines: {ended.stderr[-200:]!r}"] * (lines != 1)
-        found += ["not the old output"] * (content != OLD)
+        texts += [f"status {ended.status}"] * (ended.status != 128 + number)
+        texts += [f"{lines} lines: {ended.stderr[-200:]!r}"] * (lines != 1)
+        texts += ["not the old output"] * (content != OLD)
     beside = [path.name for path in output.parent.iterdir() if path != output]
-    return found + [f"left beside the output: {beside}"] * bool(beside)
+    return texts + [f"left beside the output: {beside}"] * bool(beside)
 
 
 def main() -> None:
-    """Moments spread over the whole time of the command."""
+    """Interrupt the command at moments that are spread over its whole time."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("MODEL", type=Path)
     parser.add_argument("--moments", type=int, default=200)

@@ -1,14 +1,13 @@
-"""Instructions of each operator on emulated boards, beside those of CMSIS-NN.
+"""Compare the instructions of each operator on emulated boards with those of CMSIS-NN.
 
     python benchmarks/kernels.py MODEL.tflite ... [--board NAME ...] [--target "c -mcpu=generic"]
         [--pass-config NAME=VALUE ...] [--summary]
 
-Each model is compiled for each board, built with -O2, and run on random inputs in QEMU. What an
-operator takes is that of a build with `tir.usmp.profile`, in which operators are functions that are
-not inlined; "whole model" is an ordinary build. CMSIS-NN's figures are recorded (see
-`cmsis_nn.py`): an operator of ours that computes several layers is compared with all of them.
-"MACs" are those that are computed: removed channels do not count. "cycles/MAC" is what llvm-mca
-expects of the operator's inner loop, where it is installed and knows the core.
+Each model is compiled for each board, built with -O2, and run on random inputs in QEMU. Operators
+are measured in a build with `tir.usmp.profile`, which does not inline them; "whole model" is an
+ordinary build. CMSIS-NN's figures are recorded (see `cmsis_nn.py`). An operator that computes
+several layers is compared with their sum. "MACs" exclude removed channels. "cycles/MAC" is the
+estimate of llvm-mca for the operator's inner loop, if it is installed and knows the core.
 """
 
 from __future__ import annotations
@@ -41,24 +40,24 @@ _CONSOLE = Console(width=170)
 
 @dataclass(frozen=True)
 class Measured:
-    """A model on a board.
+    """The measurements of a model on a board.
 
     Parameters
     ----------
     model
-        name of its file.
+        name of the model file.
     board
-        where it ran.
+        the board on which the model ran.
     instructions
-        of a run of an ordinary build.
+        instructions of a run of an ordinary build.
     operators
-        of a profiled build.
+        the operators of a profiled build.
     layers
-        of CMSIS-NN that each operator does the work of; empty without figures.
+        the layers of CMSIS-NN that each operator computes; empty without figures.
     cmsis_nn
-        its instructions of a run; 0 without figures.
+        instructions of a run with CMSIS-NN; 0 without figures.
     cycles
-        for a multiply-accumulate in the inner loop of a C function.
+        C function -> cycles for a multiply-accumulate in its inner loop.
     """
 
     model: str
@@ -101,7 +100,7 @@ def main() -> None:
 
 
 def measured(model: str, mod: IRModule, board: Board, target: str, with_cycles: bool) -> Measured:
-    """Build, run and compare a model."""
+    """Build and run a model, and match its operators to layers of CMSIS-NN."""
     factory = usmp.build(mod, target, board=board)
     metadata = factory.metadata["modules"]["default"]
     inputs = random_inputs(factory)
@@ -124,12 +123,12 @@ def measured(model: str, mod: IRModule, board: Board, target: str, with_cycles: 
 
 
 def c_name(function: str) -> str:
-    """The C function of a PrimFunc."""
+    """Return the name of the C function of a PrimFunc."""
     return f"tvmgen_default_{function}"
 
 
 def operator_table(result: Measured) -> Table:
-    """A row for each operator, and one for the whole model."""
+    """Return the table with a row for each operator, and one for the whole model."""
     table = _table(
         f"{result.model} on {result.board.name} ({result.board.core or 'RISC-V'})",
         ["layers", "kind", "shape"],
@@ -160,7 +159,7 @@ def operator_table(result: Measured) -> Table:
 
 
 def model_table(results: Sequence[Measured]) -> Table:
-    """Instructions of whole models by board, and their ratios to CMSIS-NN's with the mean."""
+    """Return the table of instructions of whole models by board, with ratios to CMSIS-NN's."""
     boards = list(dict.fromkeys(result.board for result in results))
     headings = [text for board in boards for text in (board.core or board.name, "/ CMSIS-NN")]
     table = _table("Instructions of a run", ["model"], headings)
@@ -180,7 +179,7 @@ def model_table(results: Sequence[Measured]) -> Table:
 
 
 def kind_table(results: Sequence[Measured]) -> Table:
-    """Geometric means of the ratios of layers, by kind and core."""
+    """Return the table of the geometric means of the ratios of layers, by kind and core."""
     ratios: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for result in results:
         for operator, layers in zip(result.operators, result.layers, strict=True):
@@ -196,12 +195,12 @@ def kind_table(results: Sequence[Measured]) -> Table:
 
 
 def geometric_mean(values: Iterable[float]) -> float:
-    """The mean of ratios."""
+    """Return the geometric mean."""
     return float(np.exp(np.log(list(values)).mean()))
 
 
 def _table(title: str, left: Sequence[str], right: Sequence[str]) -> Table:
-    """An empty table in Markdown."""
+    """Return an empty table in Markdown, with left- and right-aligned columns."""
     table = Table(title=title, title_justify="left", box=MARKDOWN)
     for heading in left:
         table.add_column(heading, no_wrap=True)

@@ -1,14 +1,14 @@
-"""RAM of compiled models, inputs and outputs counted, beside TFLite Micro's on the same files.
+"""Compare the RAM of compiled models, inputs and outputs included, with TFLite Micro's.
 
     python benchmarks/memory.py MODEL.tflite ...
     python benchmarks/memory.py --proofs MODEL ...
 
 All numbers are exact bytes. "TFLM tensors" is the planned part ("head") of TFLite Micro's arena,
-"TFLM arena" everything that its interpreter takes at run time. "peak" is the workspace of the
-emitted C with `tir.usmp.use_workspace_io`, which needs nothing else but the stack.
+"TFLM arena" is all memory of its interpreter at run time. The columns of algorithms are the
+workspace of the emitted C with `tir.usmp.use_workspace_io`, which needs only the stack besides.
 
-With --proofs the table says of each model, of any format, whether `auto` proved its peaks to be the
-lowest that are possible, and the CPU time that the algorithm took, on this machine.
+With --proofs, the table shows, for models of any format, whether `auto` proved the peaks optimal,
+and the CPU time of the algorithm on this machine.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ARENA_BYTES = 16 << 20
 
 
 ONE_AFTER_THE_OTHER = {"tir.usmp.use_workspace_io": True, "tir.usmp.streaming": False}
-"""Of the operators, so that all algorithms place the same buffers."""
+"""Options without interleaved operators, so that all algorithms place the same buffers."""
 
 
 def main(arguments: list[str]) -> None:
@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> None:
 
 
 def print_proofs(paths: list[str]) -> None:
-    """Whether the plans are proved, and the time that took."""
+    """Print whether the plans are proved optimal, and the time of the search."""
     table = Table(title="Peaks in bytes, and their lower bounds", title_justify="left")
     for heading in ("model", "pools", "lower bounds", "optimal", "buffers", "CPU ms of auto"):
         table.add_column(heading, justify="left" if heading == "model" else "right", no_wrap=True)
@@ -73,7 +73,7 @@ def print_proofs(paths: list[str]) -> None:
 
 
 def searched_plan(path: str) -> tuple[MemoryPlan, float]:
-    """The plan by `auto`, and the CPU seconds of the search alone."""
+    """Return the plan by `auto`, and the CPU seconds of the search alone."""
     seconds = 0.0
 
     @contextmanager
@@ -90,26 +90,26 @@ def searched_plan(path: str) -> tuple[MemoryPlan, float]:
 
 
 def go_on(progress: Progress) -> bool:
-    """No search is ended."""
+    """Return True, so that no search is ended."""
     return True
 
 
 def print_peaks(paths: list[str]) -> None:
-    """Peaks by algorithm."""
+    """Print the peaks by algorithm."""
     table = Table(title="RAM in bytes, inputs and outputs counted", title_justify="left")
     for heading in ("model", "TFLM arena", "TFLM tensors", "lower bound", *ALGORITHMS):
         table.add_column(heading, justify="left" if heading == "model" else "right", no_wrap=True)
     for path in paths:
         arena, head = tflite_micro_bytes(Path(path))
         peaks, bounds = zip(*(planned_bytes(path, a) for a in ALGORITHMS), strict=True)
-        # Schedules depend on the plans of an algorithm: the bound is that of auto's.
+        # Use the bound of `auto`, because schedules, and so bounds, depend on the algorithm.
         numbers = (arena, head, bounds[ALGORITHMS.index("auto")], *peaks)
         table.add_row(Path(path).stem, *(str(n) for n in numbers))
     Console(width=140).print(table)
 
 
 def planned_bytes(path: str, algorithm: str) -> tuple[int, int]:
-    """Peak of the workspace, and what is proved of it: no plan has a lower one."""
+    """Return the peak of the workspace and its lower bound, in bytes."""
     config = {**ONE_AFTER_THE_OTHER, "tir.usmp.algorithm": algorithm}
     with PassContext(opt_level=3, config=config):
         factory = usmp.build(usmp.import_model(path))
@@ -120,7 +120,8 @@ def planned_bytes(path: str, algorithm: str) -> tuple[int, int]:
 
 
 def tflite_micro_bytes(path: Path) -> tuple[int, int]:
-    """Whole arena and its head, as TFLite Micro reports them on the C level of stderr/stdout."""
+    """Return the bytes of TFLite Micro's arena and of its head. It prints them from C, so the file
+    descriptors of stdout and stderr are redirected."""
     interpreter = runtime.Interpreter.from_bytes(path.read_bytes(), arena_size=ARENA_BYTES)
     with tempfile.TemporaryFile() as log:
         saved = [(number, os.dup(number)) for number in (1, 2)]
