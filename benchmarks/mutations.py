@@ -1,20 +1,20 @@
-"""Changes one operator, comparison, constant or condition of the product's Python at a time, and
-says which changes the nearest tests do not notice.
+"""Mutate one operator, comparison, constant or condition of the product's Python at a time, and
+report the mutations that the nearest tests do not notice.
 
-The changes are Cosmic Ray's, and `any` for `all`, `min` for `max`, `not in` for `in`; none is in an
-import, an annotation, an assertion or an error's message. Each is made in a copy of the checkout.
-Its tests are those of the file with the same name and of files that import the module, then those
-of its package that are not slow; with --unit, what they miss is also given to all quick unit tests,
-as `make test-unit` runs them. A survivor is a missing test, dead code, or a change that means the
-same: those are listed with their reasons in benchmarks/data/equivalent_mutations.json.
+The mutations are Cosmic Ray's, and `any` for `all`, `min` for `max`, `not in` for `in`. Imports,
+annotations, assertions and error messages are not mutated. Each mutation is tried in a copy of the
+checkout. Its tests are those of the file with the same name and of files that import the module,
+then the quick tests of its package. With --unit, a mutation that survives also runs all quick unit
+tests, as `make test-unit` does. A survivor means a missing test, dead code, or an equivalent
+mutation, which benchmarks/data/equivalent_mutations.json lists with its reason.
 
     python benchmarks/mutations.py [--sample N] [--package P] [--seed N] [--unit] [PATH:LINE ...]
 
-With --executed FOLDER, what tests/python/support/executed_functions.py recorded, only tests that
-execute the changed function are run, those of the package that are slow, too; with --unit, others.
+With --executed FOLDER, a record of tests/python/support/executed_functions.py, only tests that
+execute the mutated function run, slow tests of the package included; with --unit, others, too.
 
-Needs `pip install cosmic-ray`, of which only the changes are used: it would run one command for all
-of them, in the checkout itself.
+Needs `pip install cosmic-ray`. Only its mutations are used, because its own runner has one command
+for all mutations and changes the checkout itself.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ OTHERS = (
 
 
 class ReplaceBuiltin(Operator):  # type: ignore[misc]
-    """Replaces a function by the one that decides the other way."""
+    """A mutation that replaces a built-in function by its opposite."""
 
     OTHER: ClassVar = {"any": "all", "all": "any", "min": "max", "max": "min"}
 
@@ -81,7 +81,7 @@ class ReplaceBuiltin(Operator):  # type: ignore[misc]
 
 
 class NegateIn(Operator):  # type: ignore[misc]
-    """Asks whether something is not among others, instead of whether it is."""
+    """A mutation that replaces `in` by `not in`."""
 
     def mutation_positions(self, node: NodeOrLeaf) -> Iterator[tuple[object, object]]:
         if isinstance(node, Keyword) and node.value == "in" and node.parent.type == "comparison":
@@ -107,16 +107,16 @@ OPERATORS: list[Operator] = [
 
 @dataclass(frozen=True)
 class Place:
-    """Where a file can be changed, in one or several ways.
+    """A place where a file can be mutated, in one or several ways.
 
     Parameters
     ----------
     path
-        the file, in the checkout.
+        the file, relative to the checkout.
     line
-        its line, from 1.
+        line number, from 1.
     ways
-        an operator of Cosmic Ray each, and the how many-th place of that operator in the file.
+        index of a mutation operator in `OPERATORS`, and of its occurrence in the file.
     """
 
     path: str
@@ -126,7 +126,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Mutation:
-    """A changed file, and the tests that are nearest to it."""
+    """A mutated file, and the tests that are nearest to it."""
 
     path: str
     line: int
@@ -134,7 +134,7 @@ class Mutation:
 
     @cached_property
     def lines(self) -> tuple[str, str]:
-        """The line before and after."""
+        """The line before and after the mutation."""
         before = (ROOT / self.path).read_text().splitlines()[self.line - 1]
         return before.strip(), self.content.splitlines()[self.line - 1].strip()
 
@@ -144,7 +144,7 @@ class Mutation:
 
     @cached_property
     def folder(self) -> Path:
-        """The tests of its package."""
+        """The folder with the tests of its package."""
         top, *rest = self._module
         folder = Path("tests/python", *rest[:-1] if top == "usmp" else (top, *rest[:-1]))
         while not any((ROOT / folder).glob("test_*.py")):
@@ -157,31 +157,31 @@ class Mutation:
 
     @cached_property
     def nearest(self) -> list[str]:
-        """The test files that mirror this file or import it."""
+        """The tests that mirror this file or import it."""
         stem = self._module[-1].strip("_")
         mirrored = [
             *(ROOT / self.folder).glob(f"test_{stem}.py"),
             *(ROOT / self.folder).glob(f"test_{stem}_*.py"),
         ]
         imported = _importing().get(".".join(self._module), set())
-        found = imported.union(str(path.relative_to(ROOT)) for path in mirrored)
-        # That of a pass prints its IR.
+        tests = imported.union(str(path.relative_to(ROOT)) for path in mirrored)
+        # A pass also has a file of expected IR.
         if (ROOT / "tests/filecheck" / f"{stem}.py").exists():
-            found.add(f"tests/python/test_filecheck.py::test_file[{stem}]")
-        return sorted(found)
+            tests.add(f"tests/python/test_filecheck.py::test_file[{stem}]")
+        return sorted(tests)
 
     def levels(self, options: argparse.Namespace) -> Iterator[tuple[str, str, list[str]]]:
-        """Levels, marks and names of tests, the quickest first: "file", of the nearest files;
-        "package", of others of its package; "unit", quick unit tests; "all", others."""
+        """Yield the levels with marks and names of tests, the quickest first: "file" for nearest
+        tests, "package" for its package, "unit" for quick unit tests, "all" for others."""
         for marks in ("not slow", "slow"):
             yield "file", marks, self.nearest
         folder = (ROOT / self.folder).glob("test_*.py")
         package = {str(path.relative_to(ROOT)) for path in folder}.difference(self.nearest)
         executing = options.executed and options.executed.tests(self.path, self.line)
         if executing is not None:
-            # What was written since the record was made may execute it.
+            # Keep the tests of files that are newer than the record, because they may execute it.
             package -= options.executed.files.difference(test.file for test in executing)
-        # The tests of the whole way from a model to C are in the outermost folder, too.
+        # Only unit tests of the outermost folder, which also has tests from a model to C.
         quick = "unit and not slow" if self.folder == Path("tests/python") else "not slow"
         yield "package", quick, sorted(package)
         if executing is None:
@@ -200,8 +200,8 @@ class Mutation:
 
 @cache
 def _importing() -> dict[str, set[str]]:
-    """The test files that import each module."""
-    found: dict[str, set[str]] = defaultdict(set)
+    """Return the test files that import each module."""
+    importing: dict[str, set[str]] = defaultdict(set)
     for path in (ROOT / "tests/python").rglob("test_*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and node.module:
@@ -209,27 +209,27 @@ def _importing() -> dict[str, set[str]]:
             else:
                 names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             for name in names:
-                found[name].add(str(path.relative_to(ROOT)))
-    return found
+                importing[name].add(str(path.relative_to(ROOT)))
+    return importing
 
 
 def places(path: Path) -> list[Place]:
-    """Find where a file can be changed."""
+    """Return the places where a file can be mutated."""
     source = path.read_text()
     excluded = list(_excluded(ast.parse(source)))
     tree = get_ast(source)
-    found: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    ways: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     for number, operator in enumerate(OPERATORS):
         positions = [p for node in ast_nodes(tree) for p in operator.mutation_positions(node)]
         for occurrence, (start, _) in enumerate(positions):
             if not any(first <= start < last for first, last in excluded):
-                found[start].append((number, occurrence))
+                ways[start].append((number, occurrence))
     name = str(path.relative_to(ROOT))
-    return [Place(name, start[0], tuple(ways)) for start, ways in sorted(found.items())]
+    return [Place(name, start[0], tuple(ways)) for start, ways in sorted(ways.items())]
 
 
 def _excluded(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """The ranges of imports, annotations, decorators, assertions and messages."""
+    """Yield the ranges of imports, annotations, decorators, assertions and messages."""
     for node in ast.walk(tree):
         parts: list[ast.AST | None] = []
         if isinstance(node, ast.Import | ast.ImportFrom | ast.Raise | ast.Assert | ast.JoinedStr):
@@ -241,7 +241,7 @@ def _excluded(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]
         elif isinstance(node, ast.ClassDef):
             parts = [*node.decorator_list]
         elif isinstance(node, ast.keyword):
-            # Of `zip`: it asserts that lengths are equal.
+            # `strict` of `zip` is an assertion that lengths are equal.
             parts = [node] * (node.arg == "strict")
         elif isinstance(node, ast.If):
             parts = [node] * (ast.unparse(node.test) == "TYPE_CHECKING")
@@ -256,7 +256,7 @@ def _excluded(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]
 
 
 def _is_type(value: ast.expr) -> bool:
-    """Whether the value of a name is another name of a type, as `A = B | None`."""
+    """Return whether an assigned value is a type, as in `A = B | None`."""
     names = [node for node in ast.walk(value) if isinstance(node, ast.Name)]
     return (
         isinstance(value, ast.BinOp | ast.Subscript)
@@ -266,7 +266,7 @@ def _is_type(value: ast.expr) -> bool:
 
 
 def drawn(packages: str, sample: int, seed: int) -> Iterator[Mutation]:
-    """Draw mutations, as many of each package as there are, and one of each place at most."""
+    """Yield random mutations, equally many of each package if possible, at most one of a place."""
     random = Random(seed)
     by_package: dict[str, dict[Path, int]] = defaultdict(dict)
     for path in sorted((ROOT / "python").rglob("*.py")):
@@ -303,7 +303,7 @@ def _mutation(place: Place, random: Random) -> Mutation | None:
 
 
 def named(paths: Iterable[str]) -> Iterator[Mutation]:
-    """All mutations of lines `PATH:LINE`."""
+    """Yield all mutations of lines `PATH:LINE`."""
     for name in paths:
         path, _, line = name.partition(":")
         for place in places(ROOT / path):
@@ -317,9 +317,9 @@ def named(paths: Iterable[str]) -> Iterator[Mutation]:
 def try_mutation(
     copy: CheckoutCopy, mutation: Mutation, options: argparse.Namespace, broken: set[str]
 ) -> str:
-    """Which tests notice a mutation: "file", "package", "unit", "all", or "none".
+    """Return the level of tests that notice a mutation: "file", "package", "unit", "all", "none".
 
-    Tests that fail without it, too, notice nothing, and are added to `broken`.
+    Tests that fail without the mutation, too, do not count, and are added to `broken`.
     """
     for level, marks, tests in mutation.levels(options):
         if not tests:
@@ -334,7 +334,7 @@ def try_mutation(
 
 
 def main() -> None:
-    """Print each survivor, then the share that was noticed in each package."""
+    """Print each survivor, then the number of noticed mutations of each package."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("LINES", nargs="*", help="PATH:LINE, to try all mutations of a line")
     parser.add_argument("--sample", type=int, default=100, help="how many (default: %(default)s)")

@@ -1,14 +1,14 @@
-"""Compares every operator of a front end with its reference: random attributes, types and shapes.
+"""Compare every operator of a front end with its reference: random attributes, types and shapes.
 
-The references are onnxruntime, LiteRT or TFLite Micro, and PyTorch. Prints a line an operator: how
-many trials gave the reference's elements, or floats close to them, how many were refused with a
-clear message, and how many were wrong or crashed, with the attributes of the first; then the
-operators that were never compared. The exit status is 1 if any was wrong or crashed.
+The references are onnxruntime, LiteRT or TFLite Micro, and PyTorch. Print a line for each operator:
+the number of trials that gave the reference's elements, or floats close to them, that were refused
+with a clear message, and that were wrong or crashed, with the attributes of the first one. Then
+print the operators that were never compared. The exit status is 1 if a trial was wrong or crashed.
 
     python benchmarks/operators.py onnx|tflite|pytorch [--seeds N] [--first SEED] [OPERATOR ...]
 
-With --mutate, one number of each ONNX model is changed, mostly to one that is not valid: then a
-model that onnxruntime refuses must be refused here, too, and others give its elements.
+With --mutate, one number of each ONNX model is changed, mostly to an invalid one. A model that
+onnxruntime refuses must be refused here, too; other models must give its elements.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from support.operator_trials.sweep import (
 
 
 def print_row(row: Row, all_faults: bool, refusals: bool) -> None:
-    """The counts of an operator, then what is wrong with it."""
+    """Print the counts of an operator, then its faults."""
     counts = "".join(f"{row.verdicts[verdict]:14d}" for verdict in VERDICTS)
     print(f"{row.operator:32s}{row.verdicts.total():8d}{counts}")
     for fault in row.faults[: None if all_faults else 1]:

@@ -1,8 +1,8 @@
-"""Writes docs/operators.md: every operator that a front end takes, with the types of its models.
+"""Write docs/operators.md: every operator that a front end supports, with its element types.
 
-The operators are those of the registries of the front ends. The types are those of random models,
-as `benchmarks/operators.py` draws them, that are compiled here, run and compared with another
-runtime. With --missing, operators that the page has stay as they are.
+The operators are those in the registries of the front ends. The types are those of random models,
+drawn as in `benchmarks/operators.py`, that were compiled, run and compared with another runtime.
+With --missing, operators on the page are kept.
 
     python benchmarks/operators_page.py [--seeds N] [--missing] [onnx|tflite|pytorch [OPERATOR ...]]
 """
@@ -21,7 +21,7 @@ from support.operators_page import PAGE, rows_of_page, write_page
 
 
 def compare(front_end: str, operator: str, seeds: int) -> Types | None:
-    """The types of an operator; none if a model of it is wrong, or none was compared."""
+    """Return the types of an operator; None if a model of it is wrong, or none was compared."""
     try:
         types = compared_types(front_end, operator, seeds)
     except ValueError as error:

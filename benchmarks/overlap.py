@@ -1,19 +1,18 @@
-"""What buffers that overlap and operators that run interleaved save, and what the first costs.
+"""Measure the bytes that overlap and interleaved operators save, and the time that overlap costs.
 
     python benchmarks/overlap.py [--alignment=16] [--target=c] MODEL ...
     python benchmarks/overlap.py --speed [--flags=-O2] MODEL ...
 
-Peak workspace bytes, inputs and outputs counted (`tir.usmp.use_workspace_io`): without
-`tir.usmp.overlap` and `tir.usmp.streaming`, with the first, and with both, as by default. Beside
-these the lower bound of the last plan, what no choice of operators that run interleaved takes less
-than; the peak if the application gives the inputs row by row, where they can be given so; and what
-TFLite Micro's interpreter reports for the same file: all of its arena, and the tensors in it
-("head"). The last line is the geometric mean of all bytes, divided by the arena, with inputs as a
-whole where they cannot be given by rows.
+The table has peak workspace bytes, inputs and outputs included (`tir.usmp.use_workspace_io`):
+without `tir.usmp.overlap` and `tir.usmp.streaming`, with the first, and with both, the default. It
+also has the lower bound of the last plan; the lower bound over all choices of interleaved
+operators; the peak if the application passes the inputs row by row, where possible; and the arena
+of TFLite Micro's interpreter for the same file, and the tensors in it ("head"). The last line is
+the geometric mean of bytes divided by the arena, with whole inputs if rows are not possible.
 
-With --speed: CPU time of one run of the C with overlap, divided by that of the C without, operators
-one after the other. Both run in turn in one process, each first in every other pair of runs; the
-median over the pairs.
+With --speed: CPU time of a run of the C with overlap, divided by that without, both without
+interleaved operators. They run in turn in one process, and take turns in running first. The result
+is the median over the pairs of runs.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def built(
     target: str = "c",
     stream_inputs: Sequence[str] = (),
 ) -> usmp.AOTExecutorFactoryModule:
-    """The model with inputs and outputs in its workspace, but for inputs by rows."""
+    """Build the model with inputs and outputs in its workspace, except inputs passed by rows."""
     options = {
         "use_workspace_io": True,
         "overlap": overlap,
@@ -76,7 +75,7 @@ def built(
 
 
 def by_rows(mod: IRModule, executor: Executor, target: str, names: Sequence[str]) -> int | None:
-    """Peak bytes with inputs by rows; None if an operator needs more of them than some rows."""
+    """Return the peak bytes with inputs by rows; None if an operator needs whole inputs."""
     try:
         factory = built(mod, executor, True, True, target, names)
     except ValueError as error:
@@ -87,7 +86,7 @@ def by_rows(mod: IRModule, executor: Executor, target: str, names: Sequence[str]
 
 
 def print_peaks(paths: list[Path], executor: Executor, target: str) -> None:
-    """Bytes."""
+    """Print the table of bytes."""
     title = f"Peak workspace bytes, buffers aligned to {executor.workspace_byte_alignment}"
     table = Table(title=title, title_justify="left")
     theirs = ("TFLM arena", "TFLM tensors")
@@ -128,7 +127,7 @@ def print_peaks(paths: list[Path], executor: Executor, target: str) -> None:
 
 
 def print_times(paths: list[Path], executor: Executor, flags: list[str]) -> None:
-    """CPU times."""
+    """Print the table of CPU times."""
     title = f"CPU time of one run, C built with {' '.join(flags)}"
     table = Table(title=title, title_justify="left")
     for heading in ("model", "pairs", "no overlap ms", "overlap ms", "overlap / no overlap"):
@@ -139,7 +138,7 @@ def print_times(paths: list[Path], executor: Executor, flags: list[str]) -> None
 
 
 def compare(path: Path, executor: Executor, flags: list[str]) -> tuple[str, str, str, str]:
-    """The number of pairs, the median times in ms, and the median of their ratios."""
+    """Return the number of pairs, the median times in ms, and the median of their ratios."""
     mod = usmp.import_model(path)
     factories = [built(mod, executor, overlap) for overlap in (False, True)]
     modules = [HostModule(f.files(), f.metadata["modules"]["default"], flags) for f in factories]
@@ -155,7 +154,7 @@ def compare(path: Path, executor: Executor, flags: list[str]) -> tuple[str, str,
             modules[index].run(inputs)
             pair[index] = time.process_time() - begin
         times.append((pair[0], pair[1]))
-    without, with_overlap = (1e3 * median(each) for each in zip(*times, strict=True))
+    without, with_overlap = (1e3 * median(column) for column in zip(*times, strict=True))
     ratio = median(b / a for a, b in times)
     return str(len(times)), f"{without:.3f}", f"{with_overlap:.3f}", f"{ratio:.3f}"
 

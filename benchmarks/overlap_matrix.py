@@ -1,14 +1,14 @@
-"""Whether overlapping buffers ever change an output, whatever builds the C.
+"""Check that overlapping buffers never change an output, with any compiler of the C.
 
     python benchmarks/overlap_matrix.py MODEL ...
     python benchmarks/overlap_matrix.py --suite [--part I/N] [--share N] [--runs N]
 
-Each model, and with --suite each of the models of one operator, is built with inputs and outputs in
-the workspace, by gcc and clang at -O0, -O2 and -O3, under AddressSanitizer and
+Each model, or with --suite each model with one operator, is built with inputs and outputs in the
+workspace, by gcc and clang at -O0, -O2 and -O3, with AddressSanitizer and
 UndefinedBehaviorSanitizer, as an object file by LLVM, with dead bytes overwritten, and without
-overlap. All outputs must be the bytes of the reference (TFLite Micro's
-reference kernels), or, for float models, those without overlap. Prints for each model the bytes of
-its workspace without and with overlap, and the ways that fail.
+overlap. All outputs must equal those of TFLite Micro's reference kernels, or for float models those
+without overlap. Print for each model the bytes of its workspace without and with overlap, and the
+ways that fail.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def main() -> None:
 
 
 def workspace_bytes(matrix: Matrix, way: Way) -> int:
-    """What the plan takes."""
+    """Return the bytes of the planned workspace."""
     return matrix.factory(way).interface.workspace_size_bytes
 
 
 def models(options: argparse.Namespace) -> Iterator[tuple[str, Matrix, bytes]]:
-    """Name, model and expected outputs."""
+    """Yield the name, the model and the expected outputs of each model."""
     for path in options.models:
         yield path.stem, *real_model(path, options.runs)
     if options.suite:

@@ -1,11 +1,11 @@
-"""Peaks of the algorithms on TVM's own placement problems, beside TVM's peaks.
+"""Compare the peaks of the algorithms on TVM's own placement problems with TVM's peaks.
 
     python benchmarks/placement.py PROBLEM.json ...
 
-A problem is what TVM v0.18's analysis handed to its algorithms for one model: `buffers` with name,
-size, alignment, pools and conflicts, `usmp_results` with what its algorithms made of it, and
-`clique_lb`, the heaviest clique of the conflict graph, below which no plan is possible. All numbers
-are exact bytes, summed over the pools.
+A problem is the input of TVM v0.18's algorithms for one model: `buffers` with name, size,
+alignment, pools and conflicts, `usmp_results` with the results of its algorithms, and `clique_lb`,
+the weight of the heaviest clique in the conflict graph, which is a lower bound. All numbers are
+exact bytes, summed over the pools.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def main(paths: list[str]) -> None:
 
 
 def tvm_peak(problem: dict[str, Any], algorithm: str) -> int:
-    """What TVM's algorithm of that name took."""
+    """Return the peak of TVM's algorithm."""
     return sum(problem["usmp_results"][algorithm]["pool_sizes"].values())
 
 
 def peak(problem: dict[str, Any], algorithm: str) -> int:
-    """What ours takes; the plan is checked."""
+    """Return the peak of our algorithm, whose plan is checked."""
     pools = {name: WorkspacePoolInfo(name, []) for b in problem["buffers"] for name in b["pools"]}
     buffers = {
         b["name"]: BufferInfo(

@@ -1,14 +1,13 @@
-"""What placement by cost saves: estimated access cycles of models in tightly coupled and external
-memory.
+"""Measure the access cycles that placement by cost saves with tightly coupled and external memory.
 
     python benchmarks/placement_cost.py [--fast-bytes=32768] [--latency=8] MODEL.tflite ...
 
-Two workspace pools and two constant pools, of each kind a small one that answers in the next cycle
-(tightly coupled memory) and a large one behind a bus of latency (external RAM and flash), all 4
-bytes wide. The user prefers the small one. "bound" is what the planner proves; "optimum" is
-what a solver that shares no code with it (OR-Tools CP-SAT, offsets and all) proves to be the
-least, or, after a minute, its bound and the best that it found. Cycles are of one run; "planning"
-is processor time of the build from Relax to planned TIR, and what placement by cost adds to it.
+There are two workspace pools and two constant pools. One of each kind is small and has no latency
+(tightly coupled memory), the other is large and has latency (external RAM and flash). All are 4
+bytes wide, and the user prefers the small ones. "bound" is the planner's lower bound. "optimum" is
+the proved optimum of a solver that shares no code with the planner (OR-Tools CP-SAT, offsets
+included), or after a minute its lower bound and best solution. Cycles are estimates for one run.
+"planning" is CPU time of the build from Relax, and the part that placement by cost adds.
 """
 
 from __future__ import annotations
@@ -54,12 +53,12 @@ def main() -> None:
 
 
 def row(path: Path, fast_bytes: int, latency: int) -> list[str]:
-    """One model: what the planner estimates, and what the solver proves."""
-    seen: list[tuple[list[BufferInfo], AccessCosts]] = []
+    """Return the cells of a model: the planner's estimates, and the solver's optimum."""
+    placements: list[tuple[list[BufferInfo], AccessCosts]] = []
     place = planner.place
 
     def watched(buffers: list[BufferInfo], *arguments: Any) -> Any:
-        seen.append((buffers, arguments[-1]))
+        placements.append((buffers, arguments[-1]))
         return place(buffers, *arguments)
 
     mod = usmp.import_model(path)
@@ -71,7 +70,7 @@ def row(path: Path, fast_bytes: int, latency: int) -> list[str]:
         planner.place = place
     assert estimate is not None
     assert estimate.cycles_by_preference is not None
-    buffers, costs = seen[0]
+    buffers, costs = placements[0]
     saved = 1 - estimate.cycles_by_cost / estimate.cycles_by_preference
     return [
         str(len(buffers)),
@@ -87,7 +86,7 @@ def row(path: Path, fast_bytes: int, latency: int) -> list[str]:
 def compile_seconds(
     mod: IRModule, fast_bytes: int, latency: int, speeds: bool
 ) -> tuple[AccessEstimate | None, float]:
-    """The estimate, and the processor time of the build without the import."""
+    """Return the access estimate, and the CPU time of the build without the import."""
     start = time.process_time()
     with tvm.transform.PassContext(config={"tir.usmp.placement": "cost"} if speeds else {}):
         factory = usmp.build(mod, "c", **pools(fast_bytes, latency, speeds))
@@ -95,7 +94,7 @@ def compile_seconds(
 
 
 def pools(fast_bytes: int, latency: int, speeds: bool) -> dict[str, Any]:
-    """The memories."""
+    """Return the pools of `usmp.build`, with their speeds if `speeds` is set."""
     wide = {f"{way}_bandwidth_bytes_per_cycle": BYTES_PER_CYCLE for way in ("read", "write")}
     late = {f"{way}_latency_cycles": latency for way in ("read", "write")}
     fast = usmp.PoolInfoProperties(fast_bytes, **(wide if speeds else {}))
@@ -114,7 +113,7 @@ def pools(fast_bytes: int, latency: int, speeds: bool) -> dict[str, Any]:
 
 
 def optimum(buffers: list[BufferInfo], costs: AccessCosts) -> str:
-    """The least cycles of any placement within the size hints, offsets included."""
+    """Return the fewest cycles of any placement within the size hints, offsets included."""
     model = cp_model.CpModel()
     total = []
     offsets: dict[tuple[int, str], cp_model.IntVar] = {}
@@ -124,12 +123,12 @@ def optimum(buffers: list[BufferInfo], costs: AccessCosts) -> str:
             key = (i, str(pool.pool_name))
             chosen[key] = model.new_bool_var("")
             total.append(costs.cost(buffer, pool) * chosen[key])
-            room = int(pool.size_hint_bytes) - buffer.size_bytes
-            if pool.size_hint_bytes >= 0 and room < 0:
+            last_offset = int(pool.size_hint_bytes) - buffer.size_bytes
+            if pool.size_hint_bytes >= 0 and last_offset < 0:
                 model.add(chosen[key] == 0)
             elif pool.size_hint_bytes >= 0:
-                unit = model.new_int_var(0, room // buffer.alignment, "")
-                offsets[key] = model.new_int_var(0, room, "")
+                unit = model.new_int_var(0, last_offset // buffer.alignment, "")
+                offsets[key] = model.new_int_var(0, last_offset, "")
                 model.add(offsets[key] == buffer.alignment * unit)
         model.add_exactly_one(chosen[i, str(p.pool_name)] for p in buffer.pool_candidates)
     for name in sorted({name for _, name in offsets}):
@@ -150,7 +149,7 @@ def add_disjoint(
     offsets: dict[tuple[int, str], cp_model.IntVar],
     chosen: dict[tuple[int, str], cp_model.IntVar],
 ) -> None:
-    """Buffers of the pool that are live together share no byte: boxes of time and bytes."""
+    """Add the constraint that buffers of a pool do not overlap, as boxes of time and bytes."""
     times, places = [], []
     for i, buffer in enumerate(buffers):
         if (i, pool) not in offsets:

@@ -1,4 +1,4 @@
-"""Inputs for models that are measured: the same at each call."""
+"""Random inputs for models that are measured, equal at each call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import usmp
 
 
 def random_inputs(factory: usmp.AOTExecutorFactoryModule) -> dict[str, np.ndarray]:
-    """Normal floats, or integers from their whole range."""
+    """Return random inputs: floats of a normal distribution, or integers of the whole range."""
     generator = np.random.default_rng(0)
     inputs = {}
     for tensor in factory.interface.inputs:

@@ -1,13 +1,12 @@
-"""What the page of the memory map takes: to be written, to be drawn, and to answer the pointer.
+"""Measure the time to write the page of the memory map, to draw it, and to react to the pointer.
 
     python benchmarks/report_page.py [--buffers=2000] [--runs=5]
 
-The plan is a made-up one of that many buffers. "written" is a new process's time from metadata to
-the text of the page, with the JavaScript of Vega packed once, and its processor time. Then a
-headless Chromium opens the file: "tables" is its first contentful paint, "map" the time until the
-first map is drawn, both from the start of the navigation; "hover" is from the event of the
-pointer to the frame in which tip and outline are drawn, once the browser is idle, the worst of 50
-places. Of several runs the median counts.
+The plan is synthetic. "written" is the time of a new process from metadata to the text of the page,
+with the JavaScript of Vega packed once, and its CPU time. Then a headless Chromium opens the file.
+"tables" is the time from the start of the navigation to the first contentful paint, "map" the time
+to the first drawn map. "hover" is the time from a pointer event to the frame with tip and outline,
+once the browser is idle, the maximum of 50 positions. Numbers are medians of the runs.
 """
 
 from __future__ import annotations
@@ -81,14 +80,14 @@ def main() -> None:
 
 
 def written(metadata: Path, page: Path) -> dict[str, float]:
-    """Write the page in a new process."""
+    """Write the page in a new process; return its times in seconds."""
     command = [sys.executable, "-c", _WRITE, str(metadata), str(page)]
     wall, cpu = subprocess.check_output(command, text=True).split()
     return {"written s": float(wall), "written, processor s": float(cpu)}
 
 
 def shown(browser: object, path: Path) -> dict[str, float]:
-    """Open the page, and move over the first map."""
+    """Open the page and move the pointer over the first map; return the times in seconds."""
     with opened(browser, path) as page:
         tables, drawn = page.evaluate(_TIMES)
         box = page.locator(".drawing canvas").first.bounding_box()

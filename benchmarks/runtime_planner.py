@@ -1,10 +1,10 @@
-"""The runtime planner beside TVM's pooled allocator, on calls of random lengths.
+"""Compare the runtime planner with TVM's pooled allocator, on calls of random lengths.
 
 The model is the transformer encoder of `tests/python/support/encoder.py`: 2 layers, width 64, 4
-heads, Relax virtual machine, llvm. TVM runs it without and with an upper bound of the length, which
-its static plan is for. Bytes and allocations are those of a process, counted by a preloaded
-allocator: what is aligned for tensors, memory of kernels included, and blocks of malloc from 4096
-bytes on. Times are of one process in which the calls of all alternate, plans included.
+heads, Relax virtual machine, llvm. TVM runs it without and with an upper bound of the length, for
+which it has a static plan. Bytes and allocations are those of a process. A preloaded allocator
+counts blocks aligned for tensors, including memory of kernels, and other blocks of 4096 bytes or
+more. Times are of a single process in which the calls alternate, and include planning.
 
     python benchmarks/runtime_planner.py [--calls N] [--longest N]
 """
@@ -34,7 +34,7 @@ Run = Callable[[Any], Any]
 
 
 def runner(way: str, longest: int) -> Run:
-    """What runs the model: the planner, or TVM's default pipeline and pooled allocator."""
+    """Return a function that runs the model, with the planner or with TVM's pooled allocator."""
     if way == "planner":
         return MemoryPlanner(compile_managed(encoder()))
     mod = encoder(longest if way == "bounded" else None)
@@ -43,24 +43,24 @@ def runner(way: str, longest: int) -> Run:
 
 
 def lengths_of(calls: int, longest: int) -> list[int]:
-    """Lengths of the inputs; a quarter of them before the first longest one at the latest."""
+    """Return random lengths of inputs; the longest one comes after a quarter of them, or before."""
     lengths = np.random.default_rng(7).integers(1, longest, calls, endpoint=True)
     lengths[calls // 4] = longest
     return [int(length) for length in lengths]
 
 
 def inputs_of(lengths: Sequence[int]) -> list[Any]:
-    """An input for each call; there is one of each length."""
+    """Return an input for each call; calls with one length share an input."""
     random = np.random.default_rng(8)
-    made = {
+    by_length = {
         length: tvm.runtime.tensor(random.standard_normal((length, WIDTH), np.float32))
         for length in sorted(set(lengths))
     }
-    return [made[length] for length in lengths]
+    return [by_length[length] for length in lengths]
 
 
 def measured(run: Run, inputs: Sequence[Any], longest: int) -> dict[str, int]:
-    """Bytes and allocations of the calls."""
+    """Return the bytes and allocations of the calls."""
     counts = Counts()
     counts.forget_peak()
     before, start = counts.bytes, counts.allocations
@@ -79,7 +79,7 @@ def measured(run: Run, inputs: Sequence[Any], longest: int) -> dict[str, int]:
 
 
 def timed(runs: Sequence[Run], inputs: Sequence[Any]) -> list[float]:
-    """Milliseconds a call of each; who goes first alternates."""
+    """Return the milliseconds a call of each function; the first one alternates."""
     seconds = [0.0] * len(runs)
     for number, data in enumerate(inputs):
         order = range(len(runs)) if number % 2 else reversed(range(len(runs)))
@@ -87,11 +87,11 @@ def timed(runs: Sequence[Run], inputs: Sequence[Any]) -> list[float]:
             started = time.perf_counter()
             runs[which](data)
             seconds[which] += time.perf_counter() - started
-    return [1000 * each / len(inputs) for each in seconds]
+    return [1000 * total / len(inputs) for total in seconds]
 
 
 def counted(way: str, calls: int, longest: int) -> dict[str, int]:
-    """What a process of its own measures."""
+    """Return the measurements of a separate process."""
     command = [sys.argv[0], f"--calls={calls}", f"--longest={longest}", f"--counted={way}"]
     finished = run_counted(command, stdout=subprocess.PIPE, check=True)
     numbers: dict[str, int] = json.loads(finished.stdout.splitlines()[-1])
@@ -99,7 +99,7 @@ def counted(way: str, calls: int, longest: int) -> dict[str, int]:
 
 
 def main() -> None:
-    """Print the numbers; as a process that counts, those of one way only."""
+    """Print the numbers; with `--counted`, only those of one way."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--longest", type=int, default=128)
@@ -125,10 +125,10 @@ def main() -> None:
         ("pooled", "TVM, pooled"),
         ("bounded", "TVM, bound known"),
     ):
-        each, time_of = of[way], per_call[list(of).index(way)]
+        counts, time_of = of[way], per_call[list(of).index(way)]
         print(
-            f"{text:16}  peak {each['peak']:9} bytes, {each['allocations']:4} allocations, "
-            f"{each['late']:3} of them after the longest, {time_of:.3f} ms a call"
+            f"{text:16}  peak {counts['peak']:9} bytes, {counts['allocations']:4} allocations, "
+            f"{counts['late']:3} of them after the longest, {time_of:.3f} ms a call"
         )
     print(f"managed buffer / static plan  {managed / static:.3f}")
     print(f"peak / peak of pooled         {of['planner']['peak'] / of['pooled']['peak']:.3f}")

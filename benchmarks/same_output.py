@@ -1,16 +1,15 @@
-"""Compares what this checkout and another one compile: files, RAM and CPU seconds.
+"""Compare the builds of this checkout and another one: files, RAM and CPU seconds.
 
-Each public model of USMP_SHARED (by default ../shared), and random ones, are built by both for
-three targets. Printed are the builds of which a file of the archive differs, or the error; those
-that take more RAM; and the CPU seconds of this checkout, as a ratio to the other's in builds side
-by side.
+Both build each public model of USMP_SHARED (by default ../shared), and random models, for three
+targets. Print the builds in which a file of the archive or the error differs, the builds whose RAM
+differs, and the ratio of the CPU seconds of this checkout to those of the other one.
 
     python benchmarks/same_output.py OTHER_CHECKOUT [--random N] [--times N] [--only TEXT] [--ram]
         [--sizes] [--config KEY=VALUE ...]
 
-Ends with 1 if a file differs (with --ram: if a build takes more RAM, or is refused, and was not;
-with --sizes: also if it takes more bytes of code and constants for a Cortex-M).
-Both checkouts have their C++ built beside their Python.
+The exit status is 1 if a file differs. With --ram, it is 1 if a build needs more RAM or is newly
+refused; with --sizes, also if it needs more bytes of code and constants for a Cortex-M. The C++ of
+both checkouts must be built in place.
 """
 
 from __future__ import annotations
@@ -68,21 +67,21 @@ for line in sys.stdin:
     _, status, usage = os.wait4(child, 0)
     print(json.dumps([status, usage.ru_utime + usage.ru_stime]), flush=True)
 """
-"""Builds in a fork of a process that has loaded TVM: models, targets and archives, a line each."""
+"""A program that builds each input line (model, target, archive) in a fork, with TVM loaded."""
 
 
 @dataclass(frozen=True)
 class Built:
-    """What a checkout made of a model.
+    """A model that a checkout built.
 
     Parameters
     ----------
     files
-        of the archive; if the model was refused, the error as the only one.
+        name -> content of the files in the archive; only "error" if the model was refused.
     ram_bytes
-        of the workspace, inputs, outputs and states; None if the model was refused.
+        bytes of the workspace, inputs, outputs and states; None if the model was refused.
     seconds
-        of the CPU.
+        CPU seconds of the build.
     """
 
     files: dict[str, bytes]
@@ -90,7 +89,7 @@ class Built:
     seconds: float
 
     def flash_bytes(self, target: str) -> int:
-        """Compile the C, and return its bytes of code and constants; 0 if the model was refused."""
+        """Compile the C; return its bytes of code and constants, 0 if the model was refused."""
         core = re.search(r"-mcpu=(\S+)", target)
         with tempfile.TemporaryDirectory() as folder:
             for name, content in self.files.items():
@@ -112,7 +111,7 @@ class Built:
         return sum(map(int, sizes))
 
     def different(self, other: Built) -> list[str]:
-        """The names of files that differ; of metadata, the keys that do."""
+        """Return the names of files that differ, with the keys of metadata that differ."""
         names = sorted(self.files.keys() | other.files.keys())
         differing = [name for name in names if self.files.get(name) != other.files.get(name)]
         return [f"{name} ({self._keys(other, name)})" for name in differing]
@@ -132,7 +131,7 @@ def _different_keys(before: object, after: object, path: str = "") -> Iterator[s
 
 
 class Builder:
-    """A process that builds with the Python of a checkout."""
+    """A process that builds with the Python code of a checkout."""
 
     def __init__(self, checkout: Path, config: dict[str, str]) -> None:
         environment = {**os.environ, "PYTHONPATH": str(checkout / "python")}
@@ -174,7 +173,7 @@ def _ram_bytes(files: dict[str, bytes]) -> int:
 
 
 def models(folder: Path, number: int) -> Iterator[Path]:
-    """The public models, then random ones, which are written into a folder."""
+    """Yield the public models, then random models, which are written into a folder."""
     for path in sorted((SHARED / "models").iterdir()):
         if path.suffix in (".tflite", ".onnx", ".pt2"):
             yield path
@@ -183,7 +182,7 @@ def models(folder: Path, number: int) -> Iterator[Path]:
     from support.random_streaming import random_streaming
 
     makers = {
-        # What a checkout makes of a seed may have attributes that the other one does not know.
+        # Build networks from seeds, because a checkout may not know attributes of the other one.
         "channels-{}.network": "support.channel_networks random_network {}".format,
         "window-{}.network": "support.time_networks random_time_network {}".format,
         "chain-{}.tflite": random_streaming,
@@ -198,7 +197,7 @@ def models(folder: Path, number: int) -> Iterator[Path]:
 
 
 def main() -> None:
-    """Print what differs."""
+    """Print the differences."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("OTHER", type=Path, help="the other checkout")
     parser.add_argument("--random", type=int, default=60, metavar="N", help="random models")

@@ -1,9 +1,9 @@
-"""What scheduling for memory buys: bytes of scratch inside operators, and speed of the C.
+"""Measure how scheduling for memory changes scratch memory of operators, and the speed of the C.
 
     python benchmarks/scratch.py MODEL.tflite ...
 
-"scratch" sums the allocations inside all operators; "speed" is the time of the unscheduled C
-divided by that of the scheduled C, both built with -O2 and timed in turn in one run.
+"scratch" sums the allocations inside all operators. "speed" is the time of the unscheduled C
+divided by that of the scheduled C; both are built with -O2 and run in turn.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main(paths: list[str]) -> None:
 
 
 def scratch_bytes(factory: usmp.AOTExecutorFactoryModule) -> int:
-    """Bytes allocated inside operators."""
+    """Return the bytes allocated inside operators."""
     buffers = factory.memory_plan.buffers
     return sum(int(b.size_bytes) for b in buffers if b.function != MAIN_FUNCTION_NAME)
 
@@ -60,7 +60,7 @@ def speed_ratio(
     second: usmp.AOTExecutorFactoryModule,
     inputs: dict[str, np.ndarray],
 ) -> float:
-    """Median of the ratios of CPU times, measured in turn."""
+    """Return the median ratio of the CPU times of two models that run in turn."""
     ratios = []
     for _ in range(ROUNDS):
         times = []

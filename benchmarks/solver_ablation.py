@@ -1,7 +1,7 @@
-"""What each rule of the exact search buys: MiniMalloc's instances with one rule left out at a time.
+"""Measure the effect of each rule of the exact search, by leaving out one rule at a time.
 
-Each question is whether the published capacity suffices. Compiles `solver_ablation.cc` with the
-sources of the solver; the rules are those that it names.
+The problems ask whether the published capacity of MiniMalloc's instances suffices. Compile
+`solver_ablation.cc`, which names the rules, with the sources of the solver.
 
     python benchmarks/solver_ablation.py [--seconds N] [--instances ABC...] [--rules RULE ...]
 """
@@ -33,7 +33,7 @@ SOLVER = ROOT / "src/usmp_solver"
 
 
 def compiled(folder: Path) -> Path:
-    """The program, built into the folder."""
+    """Build the program in a folder, and return its path."""
     compiler = shutil.which("c++") or sys.exit("no C++ compiler; install g++")
     solver = [path for path in sorted(SOLVER.rglob("*.cc")) if path.parent.name != "tests"]
     sources = [*solver, Path(__file__).with_suffix(".cc")]
@@ -52,16 +52,16 @@ def compiled(folder: Path) -> Path:
 
 
 def solve(program: Path, path: Path, steps: int, left_out: list[str]) -> tuple[str, int, float]:
-    """Verdict, steps and CPU seconds on one instance."""
+    """Return the verdict, steps and CPU seconds for one instance."""
     command = [program, "solve", str(CAPACITY), str(steps), *left_out]
     text = "\n".join(f"{lower} {upper} {size}" for _, lower, upper, size in lives_of(path))
-    found = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
-    verdict, spent, seconds = found.stdout.split()
+    finished = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    verdict, spent, seconds = finished.stdout.split()
     return verdict, int(spent), float(seconds)
 
 
 def main() -> None:
-    """Print the table: a row for every rule that is left out."""
+    """Print the table with a row for every left-out rule."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=float, default=10, help="of work for each instance")
     parser.add_argument("--instances", default="ABCDEFGHIJK", metavar="LETTERS")

@@ -1,8 +1,8 @@
-"""The solver on random conflict graphs, where no order of time says what conflicts.
+"""Compare the solver with CP-SAT on random conflict graphs, which are not graphs of intervals.
 
 Each problem is solved through the Python API and by CP-SAT of OR-tools, one after the other, each
-on one thread. Two buffers conflict with the same chance, whichever they are; sizes are random up to
-100000 bytes. Printed are the peak, whether it is proved to be the lowest, and CPU seconds.
+on one thread. All pairs of buffers conflict with equal probability; sizes are random up to 100000
+bytes. Print the peak, whether it is proved optimal, and CPU seconds.
 
     python benchmarks/solver_graphs.py [--seconds N]
 """
@@ -23,13 +23,13 @@ from usmp_solver import Buffer, Problem, solve
 
 MOST_BYTES = 100_000
 GRAPHS = ((30, 0.5), (40, 0.5), (50, 0.5), (60, 0.2), (80, 0.2), (100, 0.1), (200, 0.05))
-"""Number of buffers, and the part of the pairs that conflict."""
+"""Number of buffers, and probability that a pair conflicts."""
 
 Edges = list[tuple[int, int]]
 
 
 def draw(count: int, part: float) -> tuple[list[int], Edges]:
-    """Sizes and conflicts."""
+    """Return random sizes and conflicts."""
     random_numbers = random.Random(count)
     sizes = [random_numbers.randint(1, MOST_BYTES) for _ in range(count)]
     pairs = itertools.combinations(range(count), 2)
@@ -37,7 +37,7 @@ def draw(count: int, part: float) -> tuple[list[int], Edges]:
 
 
 def by_usmp(sizes: list[int], conflicts: Edges, seconds: float) -> tuple[int, bool]:
-    """Peak, and whether it is proved."""
+    """Return the solver's peak, and whether it is proved optimal."""
     others: list[list[str]] = [[] for _ in sizes]
     for first, second in conflicts:
         others[first].append(str(second))
@@ -49,7 +49,7 @@ def by_usmp(sizes: list[int], conflicts: Edges, seconds: float) -> tuple[int, bo
 
 
 def by_cp_sat(sizes: list[int], conflicts: Edges, seconds: float) -> tuple[int, bool]:
-    """Peak, and whether it is proved."""
+    """Return CP-SAT's peak, and whether it is proved optimal."""
     model = cp_model.CpModel()
     most = sum(sizes)
     peak = model.new_int_var(0, most, "peak")
@@ -69,7 +69,7 @@ def by_cp_sat(sizes: list[int], conflicts: Edges, seconds: float) -> tuple[int, 
 
 
 def timed(solver: Callable[..., tuple[int, bool]], *question: object) -> list[str]:
-    """Three cells of the table."""
+    """Return the cells of a solver: peak, whether it is proved optimal, CPU seconds."""
     begin = time.process_time()
     peak, is_proved = solver(*question)
     return [str(peak), "yes" if is_proved else "no", f"{time.process_time() - begin:.3f}"]

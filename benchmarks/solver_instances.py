@@ -1,4 +1,4 @@
-"""Public placement problems as the solver takes them, and how hard it is asked to try."""
+"""Public placement problems for the solver, and solving them with a limit of work."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ FOLDER = (
     / "instances"
 )
 CAPACITY = 1_048_576
-"""Of MiniMalloc's challenging instances, A to K."""
+"""Published capacity of MiniMalloc's challenging instances, A to K, in bytes."""
 
 STEPS_A_SECOND = 200_000_000
 
 
 def require_instances() -> None:
-    """End, and say why, where the instances are not."""
+    """Exit with a message if the instances are missing."""
     if not FOLDER.is_dir():
         sys.exit(f"{FOLDER} is not there; set USMP_SHARED to the folder that has instances/")
 
 
 def challenging() -> list[Path]:
-    """MiniMalloc's instances A to K."""
+    """Return the files of MiniMalloc's instances A to K."""
     return [FOLDER / f"minimalloc-{letter}.{CAPACITY}.csv" for letter in "ABCDEFGHIJK"]
 
 
 def from_tvm() -> list[Path]:
-    """What TVM 0.18 handed to its algorithms, one file a model."""
+    """Return the files of TVM 0.18's placement problems, one for each model."""
     return sorted(FOLDER.glob("tvm018-*.json"))
 
 
 def title(path: Path) -> str:
-    """The instance as tables call it."""
+    """Return the name of an instance in tables."""
     return path.name.split(".")[0].removeprefix("minimalloc-").removeprefix("tvm018-")
 
 
 def lives_of(path: Path) -> list[tuple[str, int, int, int]]:
-    """Name, first time, time after the last, and size of each buffer of a CSV."""
+    """Return the name, live range (start, stop) and size of each buffer in a CSV file."""
     with path.open(newline="") as file:
         return [
             (row["id"], int(row["lower"]), int(row["upper"]), int(row["size"]))
@@ -54,10 +54,10 @@ def lives_of(path: Path) -> list[tuple[str, int, int, int]]:
 
 
 def problem_of(path: Path, capacity: int | None = None) -> Problem:
-    """The problem of a file.
+    """Return the problem in a file.
 
-    With a capacity, which limits the pool, only whether it suffices is asked: a buffer of just this
-    size, at a time of its own, makes every plan within it as good as any other.
+    A capacity limits the pool and turns the problem into a decision problem: a further buffer of
+    that size, live alone, gives every feasible plan the same peak.
     """
     if path.suffix == ".csv":
         lives = lives_of(path)
@@ -67,15 +67,14 @@ def problem_of(path: Path, capacity: int | None = None) -> Problem:
             buffers.append(Buffer("the capacity", capacity, [(end, end + 1)]))
         return Problem.from_buffers(buffers, [Pool("memory", capacity)])
     return Problem.from_buffers(
-        Buffer(each["name"], each["size"], alignment=each["alignment"], conflicts=each["conflicts"])
-        for each in json.loads(path.read_text())["buffers"]
+        Buffer(b["name"], b["size"], alignment=b["alignment"], conflicts=b["conflicts"])
+        for b in json.loads(path.read_text())["buffers"]
     )
 
 
 def load_of(path: Path) -> int:
-    """Most bytes that are live at one time: of intervals the largest sum, of TVM's problems the
-    heaviest clique of their conflict graph.
-    """
+    """Return the most bytes that are live together; for TVM's problems, the heaviest clique of the
+    conflict graph."""
     if path.suffix == ".json":
         return int(json.loads(path.read_text())["clique_lb"])
     events = []
@@ -90,7 +89,7 @@ def load_of(path: Path) -> int:
 
 @dataclass(frozen=True)
 class Answer:
-    """Peak and lower bound in bytes, `peak` 0 if there is no plan; user and system CPU seconds."""
+    """A peak (0 without a plan) and lower bound in bytes, and the user and system CPU seconds."""
 
     peak: int
     lower_bound: int
@@ -99,19 +98,19 @@ class Answer:
 
     @property
     def is_optimal(self) -> bool:
-        """Whether no plan is better."""
+        """Whether the plan is proved optimal."""
         return self.status == "optimal"
 
 
 def _answer(path: Path, capacity: int | None, work_seconds: float) -> Answer:
     problem = problem_of(path, capacity)
     start = time.process_time()
-    found = solve(problem, work_budget=int(work_seconds * STEPS_A_SECOND))
+    solution = solve(problem, work_budget=int(work_seconds * STEPS_A_SECOND))
     seconds = time.process_time() - start
-    return Answer(found.peak, found.lower_bound, found.status.value, seconds)
+    return Answer(solution.peak, solution.lower_bound, solution.status.value, seconds)
 
 
 def answer(path: Path, *, work_seconds: float, capacity: int | None = None) -> Answer:
-    """Solve the problem in a process of its own, with as much work as takes about so long."""
+    """Solve the problem in a separate process, with the steps of about `work_seconds`."""
     with multiprocessing.get_context("spawn").Pool(1) as process:
         return process.apply(_answer, (path, capacity, work_seconds))

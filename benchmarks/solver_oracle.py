@@ -1,8 +1,8 @@
-"""The solver against OR-tools CP-SAT on random small problems, for as many as you like.
+"""Compare the solver with OR-tools CP-SAT on random small problems.
 
-The problems have several pools with limits, alignments, pins, several live ranges, conflicts that
-no live range shows, and safe overlaps, all at once. Prints how many there were, how many have no
-plan, and the first on which the two differ.
+The problems combine several pools with limits, alignments, pins, several live ranges, conflicts
+without common live ranges, and safe overlaps. Print the numbers of problems and of those without a
+plan, and the first problem on which the two solvers differ.
 
     python benchmarks/solver_oracle.py [--problems N] [--first SEED]
 """

@@ -1,9 +1,9 @@
-"""How time and memory of the solver grow with the number of buffers.
+"""Measure how time and memory of the solver grow with the number of buffers.
 
-Random intervals: each buffer conflicts with about 74 others, whatever their number. Each problem is
-solved through the Python API in a process of its own; what is timed is the call alone, in CPU
-seconds, and memory is what the process took beyond what it had before. `growth` is how much longer
-a problem takes than the one before it, over how much n log n grew: 1 is growth as n log n.
+Buffers are random intervals; each conflicts with about 74 others, independent of their number. Each
+problem is solved through the Python API in a separate process. Time is the CPU seconds of the call
+alone, and memory is the increase of the process's peak. `growth` is the ratio of the time to that
+of the previous problem, divided by the ratio of n log n: 1 means growth with n log n.
 
     python benchmarks/solver_scaling.py [--largest N] [--plot FILE.svg]
 """
@@ -33,7 +33,7 @@ MEBIBYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Measured:
-    """One problem: CPU seconds, bytes of memory, peak, load and proved bound in bytes."""
+    """The measurements of a problem: CPU seconds; memory, peak, load and lower bound in bytes."""
 
     buffers: int
     seconds: float
@@ -44,7 +44,8 @@ class Measured:
 
 
 def draw_problem(count: int) -> Problem:
-    """Lives of 1 to 2d units that begin within n units, so that two meet with chance 2d / n."""
+    """Return random live ranges of 1 to 2d units that begin within n units, so that two of them
+    overlap with probability 2d / n."""
     draw = np.random.default_rng(count)
     duration = CONFLICTS_OF_A_BUFFER // 2
     starts = draw.integers(0, count, count)
@@ -59,7 +60,7 @@ def draw_problem(count: int) -> Problem:
 
 
 def load_of(problem: Problem) -> int:
-    """The largest sum of sizes that are live at one time."""
+    """Return the most bytes that are live together."""
     change = np.zeros(int(problem.live_stops.max()) + 1, np.int64)
     np.add.at(change, problem.live_starts, problem.sizes)
     np.subtract.at(change, problem.live_stops, problem.sizes)
@@ -67,44 +68,44 @@ def load_of(problem: Problem) -> int:
 
 
 def memory_now() -> int:
-    """What this process takes, in bytes."""
+    """Return the resident memory of this process, in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 def memory_at_most() -> int:
-    """The most that it ever took, in bytes."""
+    """Return the peak resident memory of this process, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def measure(count: int) -> Measured:
-    """Solve the problem of so many buffers."""
+    """Solve a random problem of `count` buffers, and return its measurements."""
     problem = draw_problem(count)
     before = memory_now()
     start = time.process_time()
-    found = solve(problem)
+    solution = solve(problem)
     seconds = time.process_time() - start
     memory = memory_at_most() - before
-    return Measured(count, seconds, memory, found.peak, load_of(problem), found.lower_bound)
+    return Measured(count, seconds, memory, solution.peak, load_of(problem), solution.lower_bound)
 
 
 def growth(smaller: Measured, larger: Measured) -> float:
-    """Of the time, over that of n log n."""
-    work = [each.buffers * math.log(each.buffers) for each in (smaller, larger)]
+    """Return the growth of the time, divided by that of n log n."""
+    work = [m.buffers * math.log(m.buffers) for m in (smaller, larger)]
     return larger.seconds / smaller.seconds / (work[1] / work[0])
 
 
 def plot(measured: list[Measured], path: Path) -> None:
-    """Seconds over buffers, both logarithmic, beside a line that grows as n log n."""
+    """Plot seconds over buffers, both logarithmic, with a line that grows as n log n."""
     try:
         from matplotlib import pyplot
     except ImportError:
         print("no plot: matplotlib is not installed", file=sys.stderr)
         return
-    counts = [each.buffers for each in measured]
+    counts = [m.buffers for m in measured]
     last = measured[-1]
     scale = last.seconds / (last.buffers * math.log(last.buffers))
     figure, axes = pyplot.subplots(figsize=(6, 4))
-    axes.loglog(counts, [each.seconds for each in measured], "o-", label="solver")
+    axes.loglog(counts, [m.seconds for m in measured], "o-", label="solver")
     axes.loglog(counts, [scale * n * math.log(n) for n in counts], "--", label="n log n")
     axes.set(xlabel="buffers", ylabel="CPU seconds")
     axes.grid(True, alpha=0.3)
@@ -127,16 +128,16 @@ def main() -> None:
         if count > arguments.largest:
             break
         with multiprocessing.get_context("spawn").Pool(1) as process:
-            each = process.apply(measure, (count,))
+            result = process.apply(measure, (count,))
         table.add_row(
             str(count),
-            f"{each.seconds:.3f}",
-            f"{growth(measured[-1], each):.2f}" if measured else "",
-            f"{each.memory / MEBIBYTE:.0f}",
-            f"{each.peak / each.load:.5f}",
-            "yes" if each.peak == each.lower_bound else "no",
+            f"{result.seconds:.3f}",
+            f"{growth(measured[-1], result):.2f}" if measured else "",
+            f"{result.memory / MEBIBYTE:.0f}",
+            f"{result.peak / result.load:.5f}",
+            "yes" if result.peak == result.lower_bound else "no",
         )
-        measured.append(each)
+        measured.append(result)
     Console(width=100).print(table)
     if arguments.plot:
         plot(measured, arguments.plot)

@@ -1,12 +1,11 @@
-"""How fast the C of quantized models is on this host, beside TFLite Micro and LiteRT.
+"""Compare the speed of the C of quantized models on this host with TFLite Micro and LiteRT.
 
     python benchmarks/speed.py [--flags="-O3 -march=native"] MODEL.tflite ...
 
-All run the same inputs in turn, in one process and one run, on one thread; a number is the least
-CPU time of a run. TFLite Micro is the package `tflite-micro`, with its reference kernels; LiteRT is
-the package `ai-edge-litert`, once with its reference kernels and once with XNNPACK, which is what
-it takes by default. Our outputs are compared byte for byte with TFLite Micro's; those of XNNPACK
-may differ in the last bit.
+All run in turn on the same inputs, in one process on one thread; numbers are the least CPU time of
+a run. TFLite Micro is the package `tflite-micro`, with its reference kernels. LiteRT is the package
+`ai-edge-litert`, once with its reference kernels and once with XNNPACK, its default. Our outputs
+are compared byte for byte with TFLite Micro's; XNNPACK's may differ in the last bit.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ def main() -> None:
 
 
 def measured(path: Path, flags: list[str]) -> tuple[bool, dict[str, float]]:
-    """Whether our outputs are those of TFLite Micro, and microseconds of a run by name."""
+    """Return whether our outputs equal TFLite Micro's, and the microseconds of a run by name."""
     with PassContext(config={"tir.usmp.streaming": False}):
         factory = usmp.build(usmp.import_model(path))
     inputs = random_inputs(factory)
@@ -70,10 +69,10 @@ def measured(path: Path, flags: list[str]) -> tuple[bool, dict[str, float]]:
     same = True
     with TemporaryDirectory() as directory:
         library = build_shared_library(factory.files(), [], Path(directory), flags)
-        given = [value.copy() for value in inputs.values()]
+        arrays = [value.copy() for value in inputs.values()]
         described = [tensor.info for tensor in factory.interface.outputs]
         outputs = [np.zeros(list(info.shape), str(info.dtype)) for info in described]
-        run = _call(library, given, outputs)
+        run = _call(library, arrays, outputs)
         for _ in range(ROUNDS):
             for index, value in enumerate(inputs.values()):
                 micro.set_input(value, index)
@@ -88,7 +87,7 @@ def measured(path: Path, flags: list[str]) -> tuple[bool, dict[str, float]]:
 def _call(
     library: Path, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]
 ) -> Callable[[], object]:
-    """What calls `tvmgen_default_run` on the arrays, and nothing else."""
+    """Return a function that calls `tvmgen_default_run` on the arrays."""
     function = ctypes.CDLL(str(library))["tvmgen_default_run"]
     structs = [
         ctypes.byref((ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays)))
@@ -100,7 +99,7 @@ def _call(
 def _litert(
     path: Path, resolver: OpResolverType, inputs: dict[str, np.ndarray]
 ) -> Callable[[], object]:
-    """What runs the model; its inputs are set."""
+    """Return a function that runs the model in LiteRT on the inputs."""
     interpreter = Interpreter(str(path), experimental_op_resolver_type=resolver, num_threads=1)
     interpreter.allocate_tensors()
     for detail, value in zip(interpreter.get_input_details(), inputs.values(), strict=True):
@@ -109,7 +108,7 @@ def _litert(
 
 
 def _seconds(run: Callable[[], object]) -> float:
-    """The CPU time that it takes."""
+    """Return the CPU seconds of a call."""
     start = time.process_time()
     run()
     return time.process_time() - start

@@ -1,14 +1,14 @@
-"""Instructions and RAM of models whose weights are int8 and whose data is float32.
+"""Measure instructions and RAM of models with int8 weights and float32 data.
 
     python benchmarks/stored_weights.py FLOAT.tflite ... [--board NAME ...]
 
 The weights of CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED are quantized to int8, with a scale
-for each channel of a convolution, and each model is compiled three times: as it is, with these
-weights ("dynamic range"), and with DEQUANTIZE behind them ("weight-only").
+for each channel of a convolution. Each model is compiled three times: unchanged, with these weights
+("dynamic range"), and with DEQUANTIZE after them ("weight-only").
 
-Instructions are those of a run in QEMU. "difference" is the largest one of an output from that of
-LiteRT's reference kernels for the same file, as a part of the greatest output, and "XNNPACK" the
-same of what LiteRT takes by default.
+Instructions are those of a run in QEMU. "difference" is the largest difference from the outputs of
+LiteRT's reference kernels for the same file, relative to the largest output. "XNNPACK" is that of
+LiteRT's default kernels.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def measured(content: bytes, board_name: str) -> list[str]:
-    """Instructions of a run on a board, bytes of RAM and of constants."""
+    """Return the instructions of a run on a board, and the bytes of RAM and of constants."""
     board = board_named(board_name)
     factory = usmp.build(import_tflite(content), "c", board=board)
     metadata = factory.metadata["modules"]["default"]
@@ -82,7 +82,7 @@ def measured(content: bytes, board_name: str) -> list[str]:
 
 
 def compared(content: bytes) -> list[str]:
-    """How far the outputs are from those of the reference kernels, and XNNPACK's from them."""
+    """Return the differences of our outputs and of XNNPACK's from the reference kernels."""
     factory = usmp.build(import_tflite(content))
     inputs = random_inputs(factory)
     reference = outputs_of(content, inputs, OpResolverType.BUILTIN_REF)
@@ -93,7 +93,7 @@ def compared(content: bytes) -> list[str]:
 def outputs_of(
     content: bytes, inputs: Mapping[str, np.ndarray], kernels: OpResolverType
 ) -> dict[str, np.ndarray]:
-    """The outputs in LiteRT, by name."""
+    """Return the outputs of LiteRT, by name."""
     interpreter = Interpreter(model_content=content, experimental_op_resolver_type=kernels)
     interpreter.allocate_tensors()
     for tensor in interpreter.get_input_details():
@@ -104,7 +104,7 @@ def outputs_of(
 
 
 def difference(outputs: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> float:
-    """The largest one, as a part of the greatest magnitude of that output."""
+    """Return the largest difference, relative to the largest magnitude of the output."""
     return max(
         float(np.abs(outputs[name] - values).max() / np.abs(values).max())
         for name, values in expected.items()
@@ -112,7 +112,7 @@ def difference(outputs: Mapping[str, np.ndarray], expected: Mapping[str, np.ndar
 
 
 def quantize_weights(model: Any, dequantizes: bool) -> None:
-    """Let operators take weights of int8, or DEQUANTIZE give what they take."""
+    """Quantize the weights of operators to int8, with DEQUANTIZE after them if `dequantizes`."""
     (graph,) = model.subgraphs
     operators: list[Any] = []
     quantized: dict[int, int] = {}
@@ -135,7 +135,7 @@ def quantize_weights(model: Any, dequantizes: bool) -> None:
 
 
 def add_weight(model: Any, graph: Any, index: int, axis: int | None) -> int:
-    """Append the tensor as int8, and return its index."""
+    """Append a weight quantized to int8, and return its index."""
     tensor = graph.tensors[index]
     data = np.frombuffer(bytes(model.buffers[tensor.buffer].data), np.float32)
     data = data.reshape(tensor.shape)
@@ -157,7 +157,7 @@ def add_weight(model: Any, graph: Any, index: int, axis: int | None) -> int:
 
 
 def add_dequantize(model: Any, stored: int, real: int) -> Any:
-    """The operator that converts a tensor into another one."""
+    """Return a DEQUANTIZE operator from tensor `stored` to tensor `real`."""
     code = schema.OperatorCodeT()
     code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.DEQUANTIZE
     code.version = 2

@@ -1,10 +1,10 @@
-"""SuperMalloc on one instance, for `solver.py`: runs in the interpreter that has omnimalloc.
+"""Run SuperMalloc on one instance for `solver.py`, with an interpreter that has omnimalloc.
 
     python benchmarks/supermalloc.py INSTANCE.csv capacity BYTES
     python benchmarks/supermalloc.py INSTANCE.csv peak SECONDS THREADS
 
-Prints JSON: peak in bytes, 0 if there is no plan; whether it is proved to be the lowest; CPU
-seconds of all threads.
+Print JSON: the peak in bytes, 0 if there is no plan; whether it is proved optimal; the CPU seconds
+of all threads.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from omnimalloc.primitives.allocation import Allocation
 
 
 def fit(buffers: Sequence[Allocation], capacity: int) -> tuple[int, bool]:
-    """Its search within a capacity on one thread: three orders in turn, with limits that double."""
+    """Search for a plan within a capacity, on one thread: try the orders in turn, and double the
+    limit of nodes."""
     base = Partition.from_allocations(buffers)
     orders = [base.reorder("".join(order)).with_bound(capacity + 1) for order in DEFAULT_HEURISTICS]
     nodes = 2 * len(buffers)
     while True:
         for partition in orders:
-            found = try_solve_many(
+            solution = try_solve_many(
                 [partition],
                 capacity + 1,
                 nodes,
@@ -39,19 +40,19 @@ def fit(buffers: Sequence[Allocation], capacity: int) -> tuple[int, bool]:
                 timeout=None,
                 num_threads=1,
             )
-            if found is not None:
-                return found.peak, False
+            if solution is not None:
+                return solution.peak, False
         nodes *= 2
 
 
 def minimize(buffers: Sequence[Allocation], seconds: float, threads: int) -> tuple[int, bool]:
-    """The lowest peak that it finds in so many seconds."""
-    found = SupermallocAllocator(timeout=seconds, num_threads=threads).solve(tuple(buffers))
-    return found.peak, found.proved_optimal
+    """Return the lowest peak solution in the given seconds, and whether it is proved optimal."""
+    solution = SupermallocAllocator(timeout=seconds, num_threads=threads).solve(tuple(buffers))
+    return solution.peak, solution.proved_optimal
 
 
 def main(path: str, what: str, *numbers: str) -> None:
-    """Answer the question of the command line."""
+    """Solve an instance, and print the result as JSON."""
     with open(path, newline="") as file:
         buffers = [
             Allocation(row["id"], int(row["size"]), int(row["lower"]), int(row["upper"]))

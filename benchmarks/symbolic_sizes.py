@@ -1,13 +1,12 @@
-"""Workspace of a transformer encoder whose length only the run knows, beside fixed lengths.
+"""Compare the workspace of a transformer encoder with symbolic length and with fixed lengths.
 
     python benchmarks/symbolic_sizes.py [LENGTH ...]
 
-The encoder has 2 layers of width 32 with 4 heads, and lengths of 1 to 128; needs PyTorch. For each:
-the workspace of the model exported for this length alone, with operators that run one after the
-other and as it is by default (some run interleaved); that of the model planned for the longest
-(`tir.usmp.dynamic=bound`), the same for all; and the bytes of it that a run of this length needs if
-offsets are computed (`expression`). Inputs and outputs are the application's. Outputs of the C are
-compared with PyTorch's.
+The encoder has 2 layers of width 32 with 4 heads, and lengths of 1 to 128; needs PyTorch. For each
+length, print the workspace of the model exported for this length alone, without and with
+interleaved operators (the default); that of the model planned for the longest length
+(`tir.usmp.dynamic=bound`); and the bytes that a run needs if offsets are computed from the length
+(`expression`). The application provides inputs and outputs. Outputs are compared with PyTorch's.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ LENGTHS = (1, 2, 17, 64, 127, 128)
 
 
 class Layer(nn.Module):
-    """Attention and a feed-forward network, each normalized after it is added to its input."""
+    """An encoder layer: attention and a feed-forward network, with residuals and normalization."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +41,7 @@ class Layer(nn.Module):
         self.attended, self.fed = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """One sequence, [1, length, width]."""
+        """Encode one sequence of shape [1, length, width]."""
         _, length, _ = x.shape
         query, key, value = (
             part(x).view(1, length, HEADS, WIDTH // HEADS).transpose(1, 2)
@@ -67,7 +66,7 @@ def main(arguments: list[str]) -> None:
     for length in map(int, arguments) if arguments else LENGTHS:
         alone = (built(model, length, streaming=streaming) for streaming in (False, True))
         row = [*map(workspace_bytes, (*alone, bound)), bytes_at(computed, length)]
-        error = max(largest_error(model, each, length) for each in (bound, computed))
+        error = max(largest_error(model, factory, length) for factory in (bound, computed))
         table.add_row(str(length), *map(str, row), f"{error:.1e}")
     Console(width=100).print(table)
 
@@ -75,7 +74,7 @@ def main(arguments: list[str]) -> None:
 def built(
     model: nn.Module, length: int, is_symbolic: bool = False, **options: object
 ) -> AOTExecutorFactoryModule:
-    """The model for one length, or for all up to it."""
+    """Build the model for one length, or for all lengths up to it."""
     dynamic = ({1: torch.export.Dim("length", max=length)},) if is_symbolic else None
     example = (torch.zeros(1, length, WIDTH),)
     with tempfile.TemporaryDirectory() as folder:
@@ -86,12 +85,12 @@ def built(
 
 
 def workspace_bytes(built: AOTExecutorFactoryModule) -> int:
-    """Of its pools."""
+    """Return the bytes of the workspace pools."""
     return built.interface.workspace_size_bytes
 
 
 def bytes_at(built: AOTExecutorFactoryModule, length: int) -> int:
-    """What a run needs of the workspace."""
+    """Return the workspace bytes that a run of this length needs."""
     (size,) = built.interface.workspace_sizes
     values = {built.interface.only_entry.sizes[0].name: length}
     for name, value in size.values:
@@ -100,7 +99,7 @@ def bytes_at(built: AOTExecutorFactoryModule, length: int) -> int:
 
 
 def largest_error(model: nn.Module, built: AOTExecutorFactoryModule, length: int) -> float:
-    """The largest difference from PyTorch."""
+    """Return the largest difference from PyTorch's output."""
     data = np.random.default_rng(length).normal(size=(1, length, WIDTH)).astype("float32")
     (name,) = (tensor.info.name for tensor in built.interface.inputs)
     (output,) = built.run({str(name): data}).values()

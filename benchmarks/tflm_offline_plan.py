@@ -1,10 +1,10 @@
-"""The arena of TFLite Micro with its own plan, and with offsets of `tvmc plan --emit-tflm`.
+"""Compare TFLite Micro's arena with its own plan and with the offsets of `tvmc plan --emit-tflm`.
 
     python benchmarks/tflm_offline_plan.py MODEL.tflite ...
 
-Bytes of the head of the arena, where tensors and scratch memory of kernels share bytes, as the
-interpreter reports them after a run; both files must give the same outputs. "lower bound" is of
-the tensors alone: no plan without overlap takes less.
+Bytes are those of the arena's head, which holds tensors and scratch memory of kernels, as the
+interpreter reports them after a run. Both files must give equal outputs. "lower bound" is that of
+the tensors alone, without overlap.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RUNS = 3
 
 
 def heads(content: bytes, planned: bytes) -> list[int]:
-    """Bytes of the head with each of the files, whose outputs are equal."""
+    """Return the bytes of the head with each file; check that their outputs are equal."""
     models = [Micro(content), Micro(planned)]
     for seed in range(RUNS):
         inputs = models[0].random_inputs(seed)
@@ -38,14 +38,14 @@ def heads(content: bytes, planned: bytes) -> list[int]:
 
 
 def row(path: Path) -> list[str]:
-    """The cells of a model.
+    """Return the cells of a model.
 
     Raises
     ------
     CannotRunError
-        TFLite Micro does not run it.
+        TFLite Micro cannot run the model.
     UnsupportedModelError
-        it cannot be planned for TFLite Micro.
+        the model cannot be planned for TFLite Micro.
     """
     content = path.read_bytes()
     plan = plan_offline(content, solve)

@@ -1,15 +1,15 @@
-"""Storage of TVM's virtual machine: `PlanStorage` beside TVM's `StaticPlanBlockMemory`.
+"""Compare `PlanStorage` with TVM's `StaticPlanBlockMemory` for TVM's virtual machine.
 
     python benchmarks/tvm_storage.py [--seconds S] [MODEL ...]
     python benchmarks/tvm_storage.py --tensors N
 
 Models are those of `tests/python/support/vm_models`, lowered as TVM's pipeline for CPUs does; needs
-PyTorch. Bytes are those of all storages of all functions, at the upper bounds of symbolic sizes,
-and with what is left to the allocator of the virtual machine, such as outputs. Outputs of both are
-compared bit by bit. "time" is CPU time of a run divided by that with TVM's plan: both run in turn,
-each first in every other pair; the median over the pairs. "planning" is CPU time of the pass.
+PyTorch. Bytes are those of all storages of all functions, at the upper bounds of symbolic sizes;
+"with all else" includes tensors of the virtual machine's allocator, such as outputs. Outputs are
+compared bit by bit. "time" is CPU time of a run divided by that with TVM's plan, the median over
+pairs of runs in alternating order. "planning" is CPU time of the pass.
 
-With --tensors: CPU time to plan a function of so many tensors.
+With --tensors: CPU time to plan a function of that many tensors.
 """
 
 from __future__ import annotations
@@ -70,19 +70,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     results = [compared(MODELS[name], options.seconds) for name in options.models or MODELS]
     for name, (cells, _, _) in zip(options.models or MODELS, results, strict=True):
         table.add_row(name, *cells)
-    means = [f"{geometric_mean(each):.2f}" for each in zip(*(r[1] for r in results), strict=True)]
+    means = [f"{geometric_mean(c):.2f}" for c in zip(*(r[1] for r in results), strict=True)]
     time_mean = f"{geometric_mean(result[2] for result in results):.3f}"
     table.add_row("geometric mean", *[""] * 6, *means, "", time_mean)
     Console(width=160).print(table)
 
 
 def compared(model: VmModel, seconds: float) -> tuple[list[str], tuple[float, float], float]:
-    """Cells of a row, the ratios of bytes without and with what is not planned, that of time."""
+    """Return the cells of a row, the ratios of planned and of total bytes, and that of time."""
     before = lowered_as_fused(model.build())
     theirs = planned(before, relax.transform.StaticPlanBlockMemory())
     ours, our_time = timed(PlanStorage(), before)
     their, our = allocated(theirs), allocated(ours)
-    plans = [each for function in storage_plan(ours) for each in function.storages]
+    plans = [storage for function in storage_plan(ours) for storage in function.storages]
     ratios = (our.storage_bytes / their.storage_bytes, our.total_bytes / their.total_bytes)
     ratio_of_time = run_in_turn(model, theirs, ours, seconds)
     cells = [
@@ -97,19 +97,19 @@ def compared(model: VmModel, seconds: float) -> tuple[list[str], tuple[float, fl
 
 
 def timed(planner: Pass, mod: IRModule) -> tuple[IRModule, float]:
-    """The planned module and the seconds that it takes."""
+    """Return the planned module, and the CPU seconds of planning."""
     start = time.process_time()
     result = planned(mod, planner)
     return result, time.process_time() - start
 
 
 def run_in_turn(model: VmModel, theirs: IRModule, ours: IRModule, seconds: float) -> float:
-    """Compare results, then CPU time: that of ours divided by that of theirs."""
-    machines = [machine_of(each) for each in (theirs, ours)]
-    expected, found = (model.run(machine) for machine in machines)
-    for one, other in zip(expected, found, strict=True):
-        if one.tobytes() != other.tobytes():
-            largest = np.abs(one - other).max()
+    """Check that results are equal; return the CPU time of ours divided by that of theirs."""
+    machines = [machine_of(mod) for mod in (theirs, ours)]
+    expected, results = (model.run(machine) for machine in machines)
+    for value, other in zip(expected, results, strict=True):
+        if value.tobytes() != other.tobytes():
+            largest = np.abs(value - other).max()
             raise SystemExit(f"tvm_storage.py: outputs differ by {largest}")
     ratios: list[float] = []
     end = time.monotonic() + seconds
@@ -122,14 +122,14 @@ def run_in_turn(model: VmModel, theirs: IRModule, ours: IRModule, seconds: float
 
 
 def cpu_seconds(run: Callable[[], object]) -> float:
-    """Of one run."""
+    """Return the CPU seconds of one run."""
     start = time.process_time()
     run()
     return time.process_time() - start
 
 
 def print_planning(tensors: int) -> None:
-    """The time to plan a function of that many tensors, and the bytes."""
+    """Print the time to plan a function of that many tensors, and the planned bytes."""
     before = lowered_as_fused(many_tensors(tensors))
     for planner in (relax.transform.StaticPlanBlockMemory(), PlanStorage()):
         result, seconds = timed(planner, before)

@@ -1,11 +1,11 @@
-"""Networks over a window of time that are given what is new in each run, beside the whole window.
+"""Compare networks that take the new rows of a window of time with those that take all rows.
 
     python benchmarks/windows.py MODEL.tflite:HOP ...
 
-Of each model with one input, for an emulated Cortex-M4 (mps2-an386): bytes of the workspace with
-inputs and outputs, bytes of it that are kept from one run to the next, bytes of constants,
-multiply-accumulates and instructions of a run. The outputs of several runs are compared with those
-of the whole window, byte for byte; before the first run it is full of the input's zero point.
+For each model with one input, on an emulated Cortex-M4 (mps2-an386), print the bytes of the
+workspace with inputs and outputs, the bytes of it that are kept between runs, the bytes of
+constants, and the multiply-accumulates and instructions of a run. The outputs of several runs must
+equal those of the whole window; before the first run the window is full of the input's zero point.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> None:
 
 
 def rows_of(path: str, hop: int) -> list[tuple[object, ...]]:
-    """Of the table: the whole window, and `hop` rows of it."""
+    """Return the rows of the table for the whole window, and for `hop` new rows of it."""
     mod = usmp.import_model(path)
     (param,) = mod["main"].params
     whole, sliding = built(path, []), built(path, [f"{param.name}:hop={hop}"])
@@ -58,23 +58,23 @@ def rows_of(path: str, hop: int) -> list[tuple[object, ...]]:
         windows.append(window)
     name = str(param.name)
     expected, of_whole = run(whole, [{name: value} for value in windows])
-    found, of_sliding = run(sliding, [{name: value} for value in new_rows])
+    results, of_sliding = run(sliding, [{name: value} for value in new_rows])
     same = all(
-        value.tobytes() == other[output].tobytes()
-        for one, other in zip(expected, found, strict=True)
-        for output, value in one.items()
+        value.tobytes() == result[output].tobytes()
+        for outputs, result in zip(expected, results, strict=True)
+        for output, value in outputs.items()
     )
     model = path.rpartition("/")[2].removesuffix(".tflite")
-    said = sliding.metadata["modules"]["default"]["windows"]
+    described = sliding.metadata["modules"]["default"]["windows"]
     verdict = "identical" if same else "DIFFERENT"
     return [
-        (model, shape[axis], *sizes(whole), said["window_macs"], of_whole, ""),
-        ("", hop, *sizes(sliding), said["macs"], of_sliding, verdict),
+        (model, shape[axis], *sizes(whole), described["window_macs"], of_whole, ""),
+        ("", hop, *sizes(sliding), described["macs"], of_sliding, verdict),
     ]
 
 
 def built(path: str, inputs: list[str]) -> AOTExecutorFactoryModule:
-    """The model for the board."""
+    """Build the model for the board, with the options `inputs` of windows."""
     with PassContext(config={"tir.usmp.stream_inputs": inputs}):
         return usmp.build(path, board=BOARD)
 
@@ -82,7 +82,7 @@ def built(path: str, inputs: list[str]) -> AOTExecutorFactoryModule:
 def run(
     factory: AOTExecutorFactoryModule, inputs: list[dict[str, np.ndarray]]
 ) -> tuple[list[dict[str, np.ndarray]], int]:
-    """The outputs of all runs, and the instructions of the last one."""
+    """Return the outputs of all runs, and the instructions of the last one."""
     metadata = factory.metadata["modules"]["default"]
     module = EmulatedModule(factory.files(), metadata, board_named(BOARD))
     done = module.run(inputs)
@@ -90,7 +90,7 @@ def run(
 
 
 def sizes(factory: AOTExecutorFactoryModule) -> tuple[int, int, int]:
-    """Bytes of the workspace, of its state, and of constants."""
+    """Return the bytes of the workspace, of its states, and of constants."""
     memory = factory.metadata["modules"]["default"]["memory"]
     constants = sum(pool["peak_bytes"] for pool in memory["pools"] if pool["kind"] == "constant")
     return memory["ram"]["workspace_size_bytes"], memory["ram"]["state_size_bytes"], constants
