@@ -43,9 +43,9 @@ def print_outcome(name: str, ending: str) -> None:
     if worker.returncode:
         print(f"{name:28s} ended with status {worker.returncode}", flush=True)
         return
-    _, size, outcome, message, seconds, taken = json.loads(worker.stdout)
+    _, size, outcome, message, seconds, memory = json.loads(worker.stdout)
     print(
-        f"{name:28s} {size:7d} bytes {seconds:6.1f} s {taken >> 20:5d} MB  {outcome} {message}",
+        f"{name:28s} {size:7d} bytes {seconds:6.1f} s {memory >> 20:5d} MB  {outcome} {message}",
         flush=True,
     )
 

@@ -51,7 +51,7 @@ def minimize(buffers: Sequence[Allocation], seconds: float, threads: int) -> tup
     return solution.peak, solution.proved_optimal
 
 
-def main(path: str, what: str, *numbers: str) -> None:
+def main(path: str, question: str, *numbers: str) -> None:
     """Solve an instance, and print the result as JSON."""
     with open(path, newline="") as file:
         buffers = [
@@ -59,7 +59,7 @@ def main(path: str, what: str, *numbers: str) -> None:
             for row in csv.DictReader(file)
         ]
     start = time.process_time()
-    if what == "capacity":
+    if question == "capacity":
         peak, is_optimal = fit(buffers, int(numbers[0]))
     else:
         peak, is_optimal = minimize(buffers, float(numbers[0]), int(numbers[1]))

@@ -35,13 +35,13 @@ def reads_memory(expr: tirx.Expr, calls: CallResolver) -> bool:
 
 
 def extern_name(call: Call) -> str | None:
-    """Return the name of the external function that `call` calls, or None for other calls."""
+    """Return the function name in a `call_extern` or `call_pure_extern`; None for other calls."""
     is_extern = isinstance(call.op, Op) and call.op.name in EXTERN_CALLS
     return call.args[0].value if is_extern and isinstance(call.args[0], StringImm) else None
 
 
 def extern_function(call: Call) -> str:
-    """Return the name of the external function that `call` calls, checked for C.
+    """Return the function name in a `call_extern` or `call_pure_extern`, checked for C.
 
     Raises
     ------
@@ -60,6 +60,6 @@ def extern_function(call: Call) -> str:
 
 
 def extern_names(body: tirx.Stmt) -> list[str]:
-    """Return the names of the external functions that `body` calls, without duplicates."""
+    """Return the function names in all `call_extern` and `call_pure_extern`, without duplicates."""
     names = map(extern_name, nodes_of(body, Call))
     return list(dict.fromkeys(name for name in names if name is not None))

@@ -42,7 +42,7 @@ def run_comment(interface: Interface, entry: EntryInterface) -> list[str]:
 
 
 def _callback_statuses(entry: EntryInterface) -> list[str]:
-    """Return the statuses of a run with callbacks, besides 0."""
+    """Describe the statuses of a run with callbacks, besides 0."""
     return [
         f", {MISSING_CALLBACK} if a callback is NULL,",
         "or the other status that a callback returned",
@@ -50,7 +50,7 @@ def _callback_statuses(entry: EntryInterface) -> list[str]:
 
 
 def _size_status(interface: Interface, entry: EntryInterface) -> list[str]:
-    """Return the statuses of a run with symbolic sizes, besides 0; empty without sizes."""
+    """Describe the statuses of a run with symbolic sizes, besides 0."""
     if not entry.sizes:
         return [""]
     macro = f"{interface.macro_prefix}_{ERROR_SIZE_MACRO}"
@@ -58,7 +58,7 @@ def _size_status(interface: Interface, entry: EntryInterface) -> list[str]:
 
 
 def _pool_status(interface: Interface, entry: EntryInterface) -> list[list[str]]:
-    """Return the status for pools at other addresses than planned."""
+    """Describe the status for pools at other addresses than planned."""
     if not pool_checks(interface, entry):
         return []
     macro = f"{interface.macro_prefix}_{ERROR_POOL_MACRO}"
@@ -66,7 +66,7 @@ def _pool_status(interface: Interface, entry: EntryInterface) -> list[list[str]]
 
 
 def _sizes(entry: EntryInterface) -> list[list[str]]:
-    """Return how shapes follow from symbolic sizes."""
+    """Describe how shapes follow from symbolic sizes."""
     if not entry.sizes:
         return []
     sizes = ", ".join(size.c_name for size in entry.sizes)
@@ -81,7 +81,7 @@ def _sizes(entry: EntryInterface) -> list[list[str]]:
 
 
 def _windows(entry: EntryInterface) -> list[list[str]]:
-    """Return how inputs pass the new rows of windows."""
+    """Describe how inputs pass the new rows of windows."""
     return [
         [
             f"{quoted(tensor.info.name)} takes the {window.hop} newest of the {window.rows} rows "
@@ -96,7 +96,7 @@ def _windows(entry: EntryInterface) -> list[list[str]]:
 
 
 def _updated(interface: Interface, entry: EntryInterface) -> list[list[str]]:
-    """Return which inputs are updated in place."""
+    """Describe which inputs are updated in place."""
     if not entry.updated:
         return []
     first = f"It updates {_quoted_names([t.info.name for t in entry.updated])}"
@@ -126,7 +126,7 @@ def _where_tensors_are(interface: Interface, entry: EntryInterface) -> list[list
 
 
 def _where_others_are(entry: EntryInterface, write: str) -> list[list[str]]:
-    """Return where the other tensors are if some are passed by rows."""
+    """Describe where the other tensors are if some are passed by rows."""
     inputs, outputs = (
         any(not tensor.is_by_rows for tensor in tensors)
         for tensors in (entry.inputs, entry.outputs)
@@ -163,7 +163,7 @@ def _kept_bytes(interface: Interface, entry: EntryInterface) -> list[list[str]]:
 
 
 def _dynamic_memory(interface: Interface, entry: EntryInterface) -> list[list[str]]:
-    """Return how buffers of dynamic size are allocated."""
+    """Describe how buffers of dynamic size are allocated."""
     status = f"{interface.macro_prefix}_STATUS_NO_MEMORY"
     if entry.takes_arena:
         return [
@@ -193,7 +193,7 @@ def _quoted_names(names: Sequence[str]) -> str:
 
 
 def _concurrent(interface: Interface, entry: EntryInterface) -> list[list[str]]:
-    """Return which entries may run at the same time, if there are several entries."""
+    """Describe which entries may run at the same time, if there are several entries."""
     if len(interface.entries) == 1:
         return []
     names = ", ".join(quoted(name) for name in entry.concurrent_with)

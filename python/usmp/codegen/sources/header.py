@@ -66,7 +66,7 @@ def run_declaration(interface: Interface, entry: EntryInterface) -> str:
     As in TVM 0.18, it takes no inputs and outputs if they are in the workspace (use case U4), but
     it takes structs with callbacks or sizes.
     """
-    parameters = [f"struct {entry.prefix}_{what}* {what}" for what in entry.tensor_structs]
+    parameters = [f"struct {entry.prefix}_{name}* {name}" for name in entry.tensor_structs]
     parameters += [*_pool_parameters(interface), *devices_parameter(interface)]
     parameters += ["struct usmp_arena* arena"] if entry.takes_arena else []
     return f"int32_t {entry.prefix}_run({', '.join(parameters) or 'void'})"

@@ -56,8 +56,8 @@ def print_struct_of_rows(entry: EntryInterface) -> list[str]:
 def adapter_symbols(entry: EntryInterface) -> list[str]:
     """Return the names of the functions that `print_adapters` defines."""
     return [
-        _adapter(entry, what, tensor)
-        for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs))
+        _adapter(entry, struct, tensor)
+        for struct, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs))
         for tensor in tensors
         if tensor.is_by_rows
     ]
@@ -66,19 +66,19 @@ def adapter_symbols(entry: EntryInterface) -> list[str]:
 def print_adapters(entry: EntryInterface) -> list[str]:
     """Return functions of a single type that call the callbacks, whose types depend on tensors."""
     definitions = []
-    for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
-        const, data = _DATA[what]
+    for struct, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
+        const, data = _DATA[struct]
         for tensor in tensors:
             if tensor.is_by_rows:
-                member = callback_member(what, tensor.c_name)
+                member = callback_member(struct, tensor.c_name)
                 context = context_member(tensor.c_name)
                 pointer = f"({const}{c_type(str(tensor.info.dtype))}*){data}"
                 definitions.append(
-                    f"static int32_t {_adapter(entry, what, tensor)}(\n"
+                    f"static int32_t {_adapter(entry, struct, tensor)}(\n"
                     f"    void* tensors, int32_t row, {const}void* {data}) {{\n"
-                    f"  const struct {entry.prefix}_{what}* {what} =\n"
-                    f"      (const struct {entry.prefix}_{what}*)tensors;\n"
-                    f"  return {what}->{member}({what}->{context}, row, {pointer});\n"
+                    f"  const struct {entry.prefix}_{struct}* {struct} =\n"
+                    f"      (const struct {entry.prefix}_{struct}*)tensors;\n"
+                    f"  return {struct}->{member}({struct}->{context}, row, {pointer});\n"
                     "}\n"
                 )
     return definitions
@@ -91,16 +91,16 @@ def handles_of_rows(entry: EntryInterface) -> list[str]:
         return []
     lines = ["  int32_t rows_status = 0;"]
     missing = []
-    for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
+    for struct, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
         for tensor in tensors:
             if tensor.is_by_rows:
-                function = _adapter(entry, what, tensor)
-                both = f"{function}, 0" if what == "inputs" else f"0, {function}"
-                name = handle(what, tensor)
+                function = _adapter(entry, struct, tensor)
+                both = f"{function}, 0" if struct == "inputs" else f"0, {function}"
+                name = handle(struct, tensor)
                 lines.append(
-                    f"  const struct tvmgen_rows {name} = {{{both}, {what}, &rows_status}};"
+                    f"  const struct tvmgen_rows {name} = {{{both}, {struct}, &rows_status}};"
                 )
-                missing.append(f"{what}->{callback_member(what, tensor.c_name)} == 0")
+                missing.append(f"{struct}->{callback_member(struct, tensor.c_name)} == 0")
     lines += [f"  if ({' || '.join(missing)}) return {MISSING_CALLBACK};"]
     return lines
 
@@ -110,5 +110,5 @@ def handle(what: str, tensor: IOTensor) -> str:
     return f"{callback_member(what, tensor.c_name)}_rows"
 
 
-def _adapter(entry: EntryInterface, what: str, tensor: IOTensor) -> str:
-    return f"{entry.prefix}_{callback_member(what, tensor.c_name)}_row"
+def _adapter(entry: EntryInterface, struct: str, tensor: IOTensor) -> str:
+    return f"{entry.prefix}_{callback_member(struct, tensor.c_name)}_row"
