@@ -1,7 +1,7 @@
 """TIR expressions as C99 text.
 
 TVM's own C printer writes float constants with seven significant digits, infinity as `inff`, and
-accesses memory through plain pointers, so it cannot be used here (rfcs/0002).
+accesses memory through plain pointers, so it cannot be used here (RFC 0002).
 """
 
 from __future__ import annotations
