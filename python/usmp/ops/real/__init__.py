@@ -1,1 +1,1 @@
-"""Operators on numbers without scales, whatever format they came from."""
+"""Operators on numbers without scales, of all model formats."""

@@ -1,7 +1,6 @@
-"""Attention that keeps nothing but its result: no scores, no copies of keys and values.
+"""Attention that materializes neither scores nor copies of keys and values.
 
-The softmax is computed while the positions are visited: what is summed so far is scaled whenever a
-larger score comes. Source: M. Milakov, N. Gimelshein, "Online normalizer calculation for softmax",
+The softmax is computed while the keys are visited: a larger score rescales the sums so far. Source: M. Milakov, N. Gimelshein, "Online normalizer calculation for softmax",
 2018, arXiv:1805.02867.
 """
 
@@ -20,7 +19,7 @@ from usmp.tir.nodes import sequence
 
 Position = Sequence[Any]
 Element = Callable[[tirx.Buffer, Position], tirx.Expr]
-"""From a buffer and a position to what attention takes for the element there."""
+"""Maps a buffer and a position to the value of the element there."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,9 @@ class Operand:
     Parameters
     ----------
     tensor
-        what is passed.
+        the argument of the call.
     element
-        what is read of it for a position in the shape that attention expects.
+        maps a buffer and a position in the shape that attention expects to the value there.
     """
 
     tensor: relax.Expr
@@ -41,16 +40,16 @@ class Operand:
 
 @dataclass(frozen=True)
 class AttentionShape:
-    """The extents.
+    """The extents of attention.
 
     Parameters
     ----------
     batch
-        of all axes in front, heads among them.
+        extents of the leading axes, heads among them.
     queries, keys
-        positions.
+        number of positions.
     depth, width
-        features of a key, and of a value.
+        number of features of a key, and of a value.
     """
 
     batch: tuple[int, ...]
@@ -67,25 +66,25 @@ def attention(
     scale: float,
     is_causal: bool,
 ) -> relax.Expr:
-    """A call of a PrimFunc that computes softmax(queries @ keys * scale + mask) @ values.
+    """Call a PrimFunc that computes softmax(queries @ keys * scale + mask) @ values.
 
-    A query that may attend to nothing gives zeros.
+    A query without visible keys gives zeros.
 
     Parameters
     ----------
     operands
         queries [*batch, queries, depth], keys [*batch, keys, depth] and values [*batch, keys,
-        width] of one float type; then, if there is one, the mask [*batch, queries, keys]: booleans,
-        which say what counts, or numbers to add.
+        width] of one float type; then optionally the mask [*batch, queries, keys]: booleans that
+        are true for visible keys, or numbers to add.
     scale
-        of the products.
+        factor of the products.
     is_causal
         whether a query sees only the keys up to its own position.
 
     Returns
     -------
     relax.Expr
-        A call, of a tensor [*batch, queries, width].
+        The call; its result is a tensor [*batch, queries, width].
     """
     dtype = str(operands[0].tensor.ty.dtype)
     names = ("queries", "keys", "values", "mask")
@@ -115,7 +114,7 @@ def _row(
     scale: float,
     is_causal: bool,
 ) -> tirx.Stmt:
-    """What one query of one head gives."""
+    """Return the statements for one query of one head."""
     *batch, query = row
     dtype = str(output.dtype)
     total, largest, score, weight = (
@@ -150,14 +149,14 @@ def _row(
             largest.set(score.get()),
         ]
         added = [
-            # The first one has no larger one before it.
+            # The first score is the largest so far.
             tirx.IfThenElse(tirx.EQ(total.get(), zero), largest.set(score.get()), None),
             tirx.IfThenElse(largest.get() < score.get(), tirx.SeqStmt(larger), None),
             weight.set(tirx.exp(score.get() - largest.get())),
             total.add(weight.get()),
             set_result(lambda e: result(e) + weight.get() * reads[2]((*batch, position, e))),
         ]
-        # What minus infinity was added to does not count; NaN does.
+        # Leave out keys that minus infinity masks, but propagate NaN.
         counts = tirx.Not(score.get() < tirx.min_value(dtype))
         statement = sequence(
             [

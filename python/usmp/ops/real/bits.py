@@ -12,8 +12,7 @@ from usmp.ops.emit import call_operator, dtype_of
 def shift_by_any(builder: relax.BlockBuilder, data: Expr, amount: Expr, *, is_left: bool) -> Expr:
     """Return integers with their bits shifted by any number.
 
-    All bits are shifted out by a negative number, or one that is too large. Source: ONNX operators,
-    BitShift-28.
+    A negative or too large number shifts out all bits. Source: ONNX operators, BitShift-28.
     """
     dtype = dtype_of(data)
     is_signed = not dtype.startswith("u")
@@ -22,13 +21,13 @@ def shift_by_any(builder: relax.BlockBuilder, data: Expr, amount: Expr, *, is_le
     if is_signed:
         is_outside = relax.op.logical_or(is_outside, relax.op.less(amount, zero))
     is_outside = builder.emit(is_outside)
-    by = relax.op.where(is_outside, zero, amount)
+    count = relax.op.where(is_outside, zero, amount)
     if is_left and is_signed:
-        # In C, only unsigned elements may lose bits on the left.
-        unsigned = relax.op.left_shift(*(relax.op.astype(e, f"u{dtype}") for e in (data, by)))
+        # In C, a left shift of signed integers must not lose bits.
+        unsigned = relax.op.left_shift(*(relax.op.astype(e, f"u{dtype}") for e in (data, count)))
         shifted = relax.op.astype(unsigned, dtype)
     else:
-        shifted = (relax.op.left_shift if is_left else relax.op.right_shift)(data, by)
+        shifted = (relax.op.left_shift if is_left else relax.op.right_shift)(data, count)
     fill = zero
     if is_signed and not is_left:
         fill = relax.op.where(relax.op.less(data, zero), relax.const(-1, dtype), zero)
@@ -36,7 +35,7 @@ def shift_by_any(builder: relax.BlockBuilder, data: Expr, amount: Expr, *, is_le
 
 
 def bit_cast(builder: relax.BlockBuilder, data: Expr, dtype: str) -> Expr:
-    """Return the same bits as elements of another type of as many bits."""
+    """Reinterpret the bits of elements as another element type of the same width."""
     if dtype_of(data) == "bool":
         return relax.op.astype(data, dtype)
 

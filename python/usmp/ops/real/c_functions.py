@@ -8,16 +8,16 @@ from tvm.ir import Expr
 from usmp.ops.emit import call_operator, dtype_of
 
 SUFFIXES = {"float32": "f", "float64": ""}
-"""Element type -> the end of the names of functions for it."""
+"""Element type -> suffix of the names of its functions."""
 
 
 def call_c(builder: relax.BlockBuilder, function: str, *arguments: Expr) -> Expr:
-    """Return a function of the elements of tensors of one type and shape.
+    """Apply a C function to the elements of tensors of one type and shape.
 
     Parameters
     ----------
     function
-        the name without the suffix of its type, which is one of `SUFFIXES`.
+        name of the function, without a suffix of `SUFFIXES`.
     """
     dtype = dtype_of(arguments[0])
     name = function + SUFFIXES[dtype]

@@ -1,4 +1,4 @@
-"""Caches of which some elements along an axis are new."""
+"""Updates of caches along an axis."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def update_cache(
     cache
         [batch, ...].
     update
-        of the shape of the cache, but for fewer elements along the axis.
+        shape of the cache, with fewer elements along the axis.
     begins
-        [batch], int64: where the new elements of each batch begin.
+        [batch], int64: position of the first new element of each batch.
     axis
-        counted from the start, not 0.
+        axis of the cache, counted from the start; not 0.
     is_circular
-        whether what reaches beyond the end goes on at the start; else it is left out.
+        whether elements beyond the end wrap around to the start; else they are left out.
     """
     extent, count = shape_of(cache)[axis], shape_of(update)[axis]
 

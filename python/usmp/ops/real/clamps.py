@@ -1,7 +1,7 @@
-"""Clamps of floats let through what is not a number.
+"""Clamps of floats that propagate NaN.
 
-TVM's give the lower bound for it, where PyTorch, ONNX Runtime and the reference kernels of TFLite
-give it back, so that a broken sensor is seen in the output.
+TVM's clamps turn NaN into the lower bound. PyTorch, ONNX Runtime and the reference kernels of
+TFLite return NaN, so that a broken sensor is seen in the output.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from tvm.ir import Call, Expr
 
 
 def clamp(data: Expr, low: float, high: float) -> Expr:
-    """Return floats between two bounds, either of which may be infinite."""
+    """Clamp floats between two bounds; each may be infinite."""
     if (low, high) == (0.0, math.inf):
         return relax.op.nn.relu(data)
     return relax.op.clip(data, float(low), float(high))
 
 
 def _clamp(low: float, high: float) -> Callable[[te.Tensor], te.Tensor]:
-    """The bounds come first: a comparison with what is not a number fails, and in C, as in LLVM,
-    the larger or smaller of two is then the second."""
+    """Return a TE function that clamps and propagates NaN. Bounds are the first operands, because
+    min and max in C and in LLVM return the second operand if one is NaN."""
 
     def compute(data: te.Tensor) -> te.Tensor:
         dtype = str(data.dtype)

@@ -20,41 +20,43 @@ def floor_mod(
 ) -> Expr:
     """Return the remainder that has the sign of the divisor.
 
-    Of floats, it follows from the exact remainder: TVM's operator multiplies the rounded quotient
-    by the divisor again.
+    For floats, it is computed from the exact remainder, because TVM's operator multiplies a rounded
+    quotient by the divisor.
 
     Parameters
     ----------
     dividend, divisor
-        of one type; integer divisors are not 0.
+        operands of one type; integer divisors are not 0.
     sign_of_zero
         which operand gives a remainder of 0 its sign. PyTorch and TFLite take the dividend's,
         Python and ONNX since opset 28 the divisor's.
     """
     if not is_float(dtype_of(dividend)):
         return relax.op.floor_mod(dividend, divisor)
-    rest = builder.emit(relax.op.mod(dividend, divisor))
-    floored = relax.op.where(_has_other_sign(rest, divisor), relax.op.add(rest, divisor), rest)
+    remainder = builder.emit(relax.op.mod(dividend, divisor))
+    floored = relax.op.where(
+        _has_other_sign(remainder, divisor), relax.op.add(remainder, divisor), remainder
+    )
     if sign_of_zero == "dividend":
         return floored
-    zero, negative_zero = (relax.const(value, dtype_of(rest)) for value in (0.0, -0.0))
+    zero, negative_zero = (relax.const(value, dtype_of(remainder)) for value in (0.0, -0.0))
     signed = relax.op.where(relax.op.less(divisor, zero), negative_zero, zero)
-    return relax.op.where(relax.op.equal(rest, zero), signed, floored)
+    return relax.op.where(relax.op.equal(remainder, zero), signed, floored)
 
 
 def floor_divide(builder: relax.BlockBuilder, dividend: Expr, divisor: Expr) -> Expr:
     """Return the largest integer that is not above the exact quotient.
 
-    Of floats, `floor(a / b)` is another one where the quotient is rounded up to an integer, as
-    1.0 / 0.1 is. Source: PyTorch, `div_floor_floating`.
+    For floats, `floor(a / b)` is too large where the quotient is rounded up to an integer, like
+    1.0 / 0.1. Source: PyTorch, `div_floor_floating`.
     """
     dtype = dtype_of(dividend)
     if not is_float(dtype):
         return relax.op.floor_divide(dividend, divisor)
     zero, one = relax.const(0, dtype), relax.const(1, dtype)
-    rest = builder.emit(relax.op.mod(dividend, divisor))
-    quotient = relax.op.divide(relax.op.subtract(dividend, rest), divisor)
-    other_sign = _has_other_sign(rest, divisor)
+    remainder = builder.emit(relax.op.mod(dividend, divisor))
+    quotient = relax.op.divide(relax.op.subtract(dividend, remainder), divisor)
+    other_sign = _has_other_sign(remainder, divisor)
     exact = builder.emit(relax.op.where(other_sign, relax.op.subtract(quotient, one), quotient))
     lower = builder.emit(relax.op.floor(exact))
     is_far = relax.op.greater(relax.op.subtract(exact, lower), relax.const(0.5, dtype))
@@ -64,8 +66,8 @@ def floor_divide(builder: relax.BlockBuilder, dividend: Expr, divisor: Expr) -> 
     )
 
 
-def _has_other_sign(rest: Expr, divisor: Expr) -> Expr:
+def _has_other_sign(remainder: Expr, divisor: Expr) -> Expr:
     """Return where a remainder is not 0 and has another sign than the divisor."""
-    zero = relax.const(0, dtype_of(rest))
-    differ = relax.op.not_equal(relax.op.less(rest, zero), relax.op.less(divisor, zero))
-    return relax.op.logical_and(relax.op.not_equal(rest, zero), differ)
+    zero = relax.const(0, dtype_of(remainder))
+    differ = relax.op.not_equal(relax.op.less(remainder, zero), relax.op.less(divisor, zero))
+    return relax.op.logical_and(relax.op.not_equal(remainder, zero), differ)

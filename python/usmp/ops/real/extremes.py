@@ -1,7 +1,7 @@
-"""The greatest and the least element over axes, in windows, and where the first of them is.
+"""The largest and smallest elements over axes and in windows, and their first positions.
 
-TVM's of floats begins with the largest number that is finite, which remains if all elements are
-infinite, as in the rows of a mask; of truth values it has none.
+TVM's reductions of floats start from a finite number, which remains if all elements are infinite,
+as in the rows of a mask. TVM has none for booleans.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from usmp.ops.real.order import PlaceOfNan, extreme_element, precedes
 from usmp.tir.dtypes import is_float
 
 Pair = tuple[tirx.Expr, tirx.Expr]
-"""The place of an element and the element itself; the place is -1 if there is none yet."""
+"""The position of an element, -1 before the first one, and the element itself."""
 
 
 def extreme(
@@ -30,16 +30,16 @@ def extreme(
     keeps_axes: bool = False,
     propagates_nan: bool = False,
 ) -> Expr:
-    """Return the largest or the smallest element of floats or truth values over axes.
+    """Return the largest or smallest elements of floats or booleans over axes.
 
     Parameters
     ----------
     axes
-        counted from the start.
+        reduced axes, counted from the start.
     keeps_axes
         whether the result has these axes, of extent 1.
     propagates_nan
-        whether the result is NaN if one of the elements is; else NaN has no place in the order.
+        whether the result is NaN if one of the elements is; else NaN is not ordered.
     """
 
     def compute(data: te.Tensor) -> te.Tensor:
@@ -78,7 +78,7 @@ def _reducer(dtype: str, is_largest: bool, propagates_nan: bool) -> Callable[...
 
 
 def _worst(dtype: str, is_largest: bool) -> tirx.Expr:
-    """Return the element that every other one replaces."""
+    """Return the initial value of the reduction, which every other element replaces."""
     if dtype == "bool":
         return tirx.const(not is_largest, dtype)
     if is_float(dtype):
@@ -92,8 +92,8 @@ def _legalize_extreme(builder: relax.BlockBuilder, call: Call) -> Expr:
     if not dtype_of(data).startswith(("float", "bool")):
         return call.op.get_attr("FLegalize")(builder, call)
     rank = len(data.ty.shape)
-    given = range(rank) if call.attrs.axis is None else call.attrs.axis
-    axes = sorted(int(axis) % rank for axis in given)
+    numbers = range(rank) if call.attrs.axis is None else call.attrs.axis
+    axes = sorted(int(axis) % rank for axis in numbers)
     return extreme(
         builder,
         data,
@@ -113,17 +113,16 @@ def first_extreme(
     keeps_axis: bool = False,
     nan: PlaceOfNan = "anywhere",
 ) -> Expr:
-    """Return the place along an axis of the first largest or smallest element, in type `dtype`.
+    """Return the position along an axis of the first largest or smallest element, as `dtype`.
 
-    The search begins with the first element, as a loop written by hand does. With `nan`
-    "anywhere", NaN is therefore found only in the first place.
+    The search starts with the first element. With `nan` "anywhere", NaN is found only there.
 
     Parameters
     ----------
     keeps_axis
         whether the result has the axis, of extent 1.
     nan
-        where NaN comes in the order.
+        position of NaN in the order.
     """
     shape = shape_of(data)
     axis %= len(shape)
@@ -141,7 +140,7 @@ def first_extreme(
             return reducer((step.var.astype(dtype), data(*others)), axis=step)
 
         places, _ = te.compute(kept, element, name="extreme")
-        # Reading one of two results keeps a single element of each at a time.
+        # Read one of the two results, so that only one element of each is stored at a time.
         return te.compute(kept, lambda *at: places(*at), name=name)
 
     return builder.call_te(compute, data, primfunc_name_hint=name)
@@ -150,12 +149,12 @@ def first_extreme(
 def _first_reducer(
     is_largest: bool, nan: PlaceOfNan = "anywhere", has_padding: bool = False
 ) -> Callable[..., Any]:
-    """Return the reducer to the first extreme element and its place.
+    """Return a reducer that computes the first extreme element and its position.
 
     Parameters
     ----------
     has_padding
-        whether elements without a place are passed over.
+        whether elements with a negative position are skipped.
     """
 
     def better(old: Pair, new: Pair) -> Pair:
@@ -173,8 +172,8 @@ def _first_reducer(
 def _legalize_first_extreme(builder: relax.BlockBuilder, call: Call) -> Expr:
     """Rewrite `R.argmax` and `R.argmin`.
 
-    TVM's begin with the least value of the type and the place -1, which remains if no element is
-    greater: if all are minus infinity, or NaN.
+    TVM starts from the smallest value of the type and position -1, which remain if all elements
+    are minus infinity or NaN.
     """
     data, axis = call.args[0], call.attrs.axis
     if axis is None:
@@ -208,23 +207,23 @@ def max_pool_with_places(
     *,
     first_axis_fastest: bool = False,
 ) -> list[Expr]:
-    """Return the greatest element of each window, and where the first of these is.
+    """Return the largest element of each window, and its first position.
 
     Parameters
     ----------
     data
         [batch, channels, *image].
     kernel, strides, dilations
-        for each axis of the image.
+        of the window, in elements along each axis of the image.
     padding
-        in front of these axes, and behind them.
+        elements before and after each of these axes.
     first_axis_fastest
-        whether places count along the first axis of the image fastest, else along the last one.
+        whether positions count along the first axis of the image fastest, else along the last one.
 
     Returns
     -------
     list[Expr]
-        The elements, and their places in the whole tensor as one row, int64.
+        The elements, and their positions in the flattened tensor, int64.
     """
     shape = shape_of(data)
     extents, before = shape[2:], padding[0]
@@ -274,8 +273,8 @@ def max_pool_with_places(
 def adaptive_max_pool(builder: relax.BlockBuilder, data: Expr, sizes: Sequence[int]) -> Expr:
     """Return the largest element of windows that divide the last axes into `sizes` parts.
 
-    NaN counts as larger than every number. The windows of an axis are of one length in the code:
-    where one is shorter than others, its last element counts again.
+    NaN counts as larger than every number. All windows of an axis have the length of the longest
+    one: a shorter window repeats its last element.
     """
     shape, dtype = shape_of(data), dtype_of(data)
     outer, extents = shape[: -len(sizes)], shape[-len(sizes) :]

@@ -1,7 +1,7 @@
-"""Relax operators that read where indices say, of the run or constant ones.
+"""Relax operators that read elements at indices.
 
-TVM reads wherever an index leads. Here an index that only the run knows leads to an element of the
-tensor (`usmp.ops.real.indices`); constant ones are checked, and cost nothing.
+TVM checks no index. Here an index that is computed at runtime is clamped to its axis
+(`usmp.ops.real.indices`); constant indices are checked at compile time.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ Legalize = Callable[[relax.BlockBuilder, Call], Expr]
 
 @dataclass(frozen=True)
 class _Indices:
-    """Positions on some axes of a tensor.
+    """Indices into some axes of a tensor.
 
     Parameters
     ----------
     expr
-        a tensor of integers; constant ones are inside of the axes.
+        a tensor of integers.
     is_checked
-        whether it is known that they are.
+        whether all indices are known to be inside of their axes.
     """
 
     expr: Expr
     is_checked: bool
 
     def position(self, index: tirx.Expr, extent: Any) -> tirx.Expr:
-        """The position on an axis that an element of the tensor leads to."""
+        """Return the position inside an axis of an index of the tensor."""
         return index if self.is_checked else nearest(index, extent)
 
 
 def _indices(call: Call, expr: Expr, axes: Sequence[int]) -> _Indices:
-    """The indices on some axes of the first argument."""
+    """Return the indices into some axes of the first argument of a call."""
     extents = [extents_of(call.args[0])[axis] for axis in axes]
     if not isinstance(expr, GenericConst) or not all(isinstance(e, int) for e in extents):
         return _Indices(expr, False)
@@ -52,17 +52,17 @@ def _indices(call: Call, expr: Expr, axes: Sequence[int]) -> _Indices:
 
 
 def take(builder: relax.BlockBuilder, call: Call) -> Expr:
-    """`R.take`. Its modes but "fast" say what an index outside of the axis means."""
-    data, given = call.args
+    """Rewrite `R.take`. Modes other than "fast" define indices outside of the axis themselves."""
+    data, expr = call.args
     legalize = call.op.get_attr("FLegalize")
     if call.attrs.mode != "fast":
         return legalize(builder, call)
     axis = axis_of(call)
     extent = extents_of(data)[axis]
-    if isinstance(given, GenericConst) and isinstance(extent, int):
-        counted = checked_from_start(given.value.numpy(), [extent], [axis])
+    if isinstance(expr, GenericConst) and isinstance(extent, int):
+        counted = checked_from_start(expr.value.numpy(), [extent], [axis])
         return legalize(builder, Call(call.op, [data, constant(counted)], call.attrs))
-    rank = len(given.ty.shape)
+    rank = len(expr.ty.shape)
 
     def compute(data: te.Tensor, indices: te.Tensor) -> te.Tensor:
         def element(*at: tirx.Var) -> tirx.Expr:
@@ -72,14 +72,14 @@ def take(builder: relax.BlockBuilder, call: Call) -> Expr:
         shape = [*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]]
         return te.compute(shape, element, "take")
 
-    return builder.call_te(compute, data, given, primfunc_name_hint="take")
+    return builder.call_te(compute, data, expr, primfunc_name_hint="take")
 
 
 def gather_elements(builder: relax.BlockBuilder, call: Call) -> Expr:
-    """`R.gather_elements`: an element stays at its place, but for one coordinate."""
-    data, given = call.args
+    """Rewrite `R.gather_elements`: an index replaces one coordinate of its own position."""
+    data, expr = call.args
     axis = axis_of(call)
-    indices, extent = _indices(call, given, [axis]), extents_of(data)[axis]
+    indices, extent = _indices(call, expr, [axis]), extents_of(data)[axis]
 
     def compute(data: te.Tensor, places: te.Tensor) -> te.Tensor:
         def element(*at: tirx.Var) -> tirx.Expr:
@@ -97,19 +97,19 @@ def slices_at(
     depth: int,
     position: Callable[[tirx.Expr, Any], tirx.Expr],
 ) -> Callable[[te.Tensor, te.Tensor], te.Tensor]:
-    """Return what computes slices of a tensor at positions of several axes.
+    """Return a TE function that computes slices of a tensor at positions on several axes.
 
     Parameters
     ----------
     extents
-        of the tensor.
+        shape of the tensor.
     batches
-        how many first axes of tensor and indices are the same.
+        number of leading axes that tensor and indices share.
     outer, depth
-        how many axes the indices have in front of the last one, and the extent of that: a position
-        on each of `depth` axes behind the batches.
+        number of axes of the indices before the last one, and the extent of the last one: the
+        number of indexed axes after the batches.
     position
-        from an index and an extent to a position inside the axis.
+        maps an index and an extent to a position inside the axis.
     """
 
     def compute(data: te.Tensor, indices: te.Tensor) -> te.Tensor:
@@ -127,24 +127,24 @@ def slices_at(
 
 
 def gather_nd(builder: relax.BlockBuilder, call: Call) -> Expr:
-    """`R.gather_nd`: the innermost axis of the indices is a position on several axes."""
-    data, given = call.args
+    """Rewrite `R.gather_nd`: the innermost axis of the indices is a position on several axes."""
+    data, expr = call.args
     batches, extents = int(call.attrs.batch_dims), extents_of(data)
-    *outer, depth = extents_of(given)
+    *outer, depth = extents_of(expr)
     axes = range(batches, batches + depth)
-    indices = _indices(call, given, axes)
+    indices = _indices(call, expr, axes)
 
     compute = slices_at(extents, batches, len(outer), depth, indices.position)
     return builder.call_te(compute, data, indices.expr, primfunc_name_hint="gather_nd")
 
 
 def index_tensor(builder: relax.BlockBuilder, call: Call) -> Expr:
-    """`R.index_tensor`: one tensor of indices for each of the first axes, broadcast together."""
+    """Rewrite `R.index_tensor`: each leading axis has a tensor of indices, broadcast together."""
     data, extents = call.args[0], extents_of(call.args[0])
-    given = [relax.TupleGetItem(call.args[1], i) for i in range(len(call.args[1].ty.fields))]
+    exprs = [relax.TupleGetItem(call.args[1], i) for i in range(len(call.args[1].ty.fields))]
     if isinstance(call.args[1], relax.Tuple):
-        given = list(call.args[1].fields)
-    fields = [_indices(call, builder.normalize(expr), [axis]) for axis, expr in enumerate(given)]
+        exprs = list(call.args[1].fields)
+    fields = [_indices(call, builder.normalize(expr), [axis]) for axis, expr in enumerate(exprs)]
     shape = list(call.ty.shape)
     count = len(shape) - (len(extents) - len(fields))
 
@@ -164,16 +164,16 @@ def index_tensor(builder: relax.BlockBuilder, call: Call) -> Expr:
 
 @dataclass(frozen=True)
 class PickedPart:
-    """What `data[indices]` picks.
+    """The shape and the axes of `data[indices]`.
 
     Parameters
     ----------
     shape
         of the result.
     first, last
-        the axes of the result from `first` up to `last` are those of the indices.
+        the axes [first, last) of the result are the axes of the indices.
     kept
-        the axes of `data` that the other axes of the result are.
+        axes of `data` that are not indexed: the other axes of the result.
     """
 
     shape: tuple[int, ...]
@@ -182,24 +182,23 @@ class PickedPart:
     kept: list[int]
 
     def positions(self, i: tuple[Any, ...]) -> tuple[dict[int, Any], tuple[Any, ...]]:
-        """Return the coordinates of an element `i` of the result in the axes of `data` that are
-        kept, and its coordinates in the indices."""
+        """Return the coordinates of a result element `i` on the kept axes and in the indices."""
         others = (*i[: self.first], *i[self.last :])
         return dict(zip(self.kept, others, strict=True)), i[self.first : self.last]
 
 
 def picked_part(shape: Sequence[int], given: Sequence[tuple[int, Expr]]) -> PickedPart:
-    """Return which part of a tensor `data[indices]` picks.
+    """Return the shape and the axes of `data[indices]`.
 
-    The axes of the indices, broadcast to one shape, stand where the first of the indexed axes was,
-    or in front if there are others in between, as in NumPy.
+    The axes of the indices, broadcast to one shape, replace the first indexed axis, or come first
+    if other axes are between the indexed ones, as in NumPy.
 
     Parameters
     ----------
     shape
         of the tensor.
     given
-        axes of the tensor, in order, and their indices.
+        indexed axes of the tensor, in order, and their indices.
     """
     axes = [axis for axis, _ in given]
     extents = np.broadcast_shapes(*(shape_of(index) for _, index in given))
@@ -211,7 +210,7 @@ def picked_part(shape: Sequence[int], given: Sequence[tuple[int, Expr]]) -> Pick
 
 
 def pick(builder: relax.BlockBuilder, data: Expr, given: Sequence[tuple[int, Expr]]) -> Expr:
-    """Return `data[indices]` (see `picked_part`). Constant indices are inside, from the start."""
+    """Return `data[indices]` (see `picked_part`). Constant indices are inside and not negative."""
     extents = shape_of(data)
     picked = picked_part(extents, given)
     fields = [(axis, _Indices(index, isinstance(index, GenericConst))) for axis, index in given]
@@ -235,7 +234,7 @@ def diagonal(builder: relax.BlockBuilder, data: Expr, first: Mapping[int, int]) 
     Parameters
     ----------
     first
-        the two axes, and where the diagonal begins in each.
+        the two axes, and the position of the first element on each.
     """
     extents = shape_of(data)
     kept = [axis for axis in range(len(extents)) if axis not in first]
@@ -252,8 +251,8 @@ def diagonal(builder: relax.BlockBuilder, data: Expr, first: Mapping[int, int]) 
     return call_operator(builder, "diagonal", compute, [data])
 
 
-def _of_regions(builder: relax.BlockBuilder, call: Call) -> Expr:
-    """TVM's operator on regions, the first column of which is the nearest image."""
+def _legalize_regions(builder: relax.BlockBuilder, call: Call) -> Expr:
+    """Clamp the image indices of regions, their first column, and use TVM's legalization."""
     data, regions = call.args
     last = extents_of(data)[0] - 1
 
@@ -261,7 +260,7 @@ def _of_regions(builder: relax.BlockBuilder, call: Call) -> Expr:
         def element(row: tirx.Var, column: tirx.Var) -> tirx.Expr:
             value = regions(row, column)
             zero, greatest = (tirx.const(v, regions.dtype) for v in (0, last))
-            # Of what is not a number, each comparison is false.
+            # NaN becomes 0, because each comparison is false.
             image = tirx.Select(value > zero, tirx.Select(value < greatest, value, greatest), zero)
             return tirx.Select(column == 0, image, value)
 
@@ -273,7 +272,7 @@ def _of_regions(builder: relax.BlockBuilder, call: Call) -> Expr:
 
 
 def _unless_empty(legalize: Legalize) -> Legalize:
-    """TVM's own where nothing is read, else one of those here."""
+    """Use TVM's legalization for empty results, and name the operator in errors otherwise."""
 
     def legalized(builder: relax.BlockBuilder, call: Call) -> Expr:
         if 0 in extents_of(call):
@@ -291,7 +290,7 @@ GATHER_OPERATORS = {
     "relax.gather_nd": _unless_empty(gather_nd),
     "relax.index_tensor": _unless_empty(index_tensor),
     "relax.take": _unless_empty(take),
-    "relax.vision.roi_align": _unless_empty(_of_regions),
-    "relax.vision.roi_pool": _unless_empty(_of_regions),
+    "relax.vision.roi_align": _unless_empty(_legalize_regions),
+    "relax.vision.roi_pool": _unless_empty(_legalize_regions),
 }
-"""Relax operator -> how it is legalized."""
+"""Relax operator -> its legalization."""

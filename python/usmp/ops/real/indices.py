@@ -1,8 +1,8 @@
-"""Elements whose positions are data: the one rule for all operators that read or write by index.
+"""Indices that are data: the one rule for all operators that read or write by index.
 
-No run reads or writes other memory, whatever an index is. ONNX, PyTorch and Relax count a negative
-index from the end of its axis, once; in TFLite it is outside. Outside of the axis, a read takes the
-nearest element, and a write is left out. Nothing is narrowed before that: 2^32 is not 0.
+No index leads outside of its tensor. In ONNX, PyTorch and Relax, a negative index counts from the
+end of its axis; in TFLite it is outside. Outside of the axis, a read takes the nearest element, and
+a write is skipped. Indices are clamped before they are narrowed, because 2^32 is not 0.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def nearest(index: tirx.Expr, extent: int | tirx.Expr, *, from_end: bool = True)
     index
         of any integer type.
     extent
-        of the axis, at least 1; an expression if only the run knows it.
+        of the axis, at least 1; an expression if it is known only at runtime.
     from_end
         whether a negative index counts from the end.
 
@@ -41,7 +41,7 @@ def nearest(index: tirx.Expr, extent: int | tirx.Expr, *, from_end: bool = True)
         raise UnsupportedModelError("an index leads into an axis that has no elements")
     dtype = str(index.ty.dtype)
     place_type = "int32" if isinstance(extent, int) else "int64"
-    # Holds any index of the type, and the extent.
+    # The wide type holds any index of the type, and the extent.
     wide_type = dtype if dtype in ("int64", "uint64") else place_type
     if dtype == "uint32":
         wide_type = "int64"
@@ -60,12 +60,12 @@ def nearest(index: tirx.Expr, extent: int | tirx.Expr, *, from_end: bool = True)
 def outside(
     indices: np.ndarray, extents: Sequence[int], axes: Sequence[int], *, from_end: bool = True
 ) -> str | None:
-    """Return which of some constant indices is outside of its axis, for an error; None if none is.
+    """Return an error text about the first constant index outside of its axis, or None.
 
     Parameters
     ----------
     indices
-        integers; with several axes, the last axis of the array is one position for each of them.
+        integers; with several axes, the last axis of the array is one index for each of them.
     extents, axes
         of the tensor that is read or written, in the order of the positions.
     from_end
@@ -87,12 +87,12 @@ def outside(
 
 
 def counted_from_start(indices: np.ndarray, extents: Sequence[int]) -> np.ndarray:
-    """Return constant indices that are inside of their axes without negative ones.
+    """Return constant indices, inside of their axes, with negative ones counted from the start.
 
     Parameters
     ----------
     indices
-        integers; with several extents, the last axis of the array is one position for each of them.
+        integers; with several extents, the last axis of the array is one index for each of them.
     extents
         of the axes.
     """
@@ -105,7 +105,7 @@ def counted_from_start(indices: np.ndarray, extents: Sequence[int]) -> np.ndarra
 def checked_from_start(
     indices: np.ndarray, extents: Sequence[int], axes: Sequence[int]
 ) -> np.ndarray:
-    """Return constant indices counted from the start.
+    """Check constant indices, and return them counted from the start.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def checked_from_start(
 
 
 def broadcast_element(tensor: tirx.Buffer | te.Tensor, place: Sequence[tirx.Expr]) -> tirx.Expr:
-    """Return the element of a tensor that stands at `place` of one that it is broadcast to."""
+    """Return the element of a tensor at `place` in the shape that it is broadcast to."""
     own = place[len(place) - len(tensor.shape) :]
     first = tirx.IntImm("int32", 0)
     index = [

@@ -1,4 +1,4 @@
-"""Products of matrices that are read where their elements are kept."""
+"""Products of matrices that are read directly from tensors of other layouts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tvm.ir import Expr
 from usmp.ops.emit import call_operator
 
 Element: TypeAlias = Callable[[te.Tensor, Sequence[Any]], tirx.Expr]
-"""From the tensor that is read and a position in a matrix to the element there."""
+"""Maps a source tensor and a position in a matrix to the element there."""
 
 
 def matmul_of_views(
@@ -21,18 +21,18 @@ def matmul_of_views(
     shape: Sequence[int],
     depth: int,
 ) -> Expr:
-    """Return the product of two matrices whose elements are those of other tensors.
+    """Return the product of two matrices that are views of other tensors.
 
     Parameters
     ----------
     sources
         the two tensors that are read.
     elements
-        where in them the matrices [*batch, rows, depth] and [*batch, depth, columns] are.
+        read the matrices [*batch, rows, depth] and [*batch, depth, columns] from the sources.
     shape
         of the product: [*batch, rows, columns].
     depth
-        how many products each element is a sum of.
+        number of products that are summed for each element.
     """
 
     def compute(left: te.Tensor, right: te.Tensor) -> te.Tensor:

@@ -1,4 +1,4 @@
-"""Vectors with one element that is on."""
+"""One-hot vectors."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from usmp.ops.emit import call_operator, shape_of
 def one_hot(
     builder: relax.BlockBuilder, indices: Expr, values: Expr, depth: int, axis: int
 ) -> Expr:
-    """Return a tensor with a new axis that is on where an index says, and off elsewhere.
+    """Return a tensor with a new axis: the "on" value at each index, the "off" value elsewhere.
 
-    A negative index counts from the end. One outside of the axis is off everywhere, as in ONNX.
+    A negative index counts from the end. An index outside of the axis sets no element, as in ONNX.
 
     Parameters
     ----------
     values
-        [2]: off and on.
+        [2]: the "off" value, and the "on" value.
     depth
-        the extent of the new axis.
+        extent of the new axis.
     axis
-        where it stands in the result, counted from the start.
+        position of the new axis in the result, counted from the start.
     """
     shape = [*shape_of(indices)[:axis], depth, *shape_of(indices)[axis:]]
 

@@ -1,4 +1,4 @@
-"""The order of elements, and what of it holds for NaN, which is neither less nor greater."""
+"""The order of elements, with a position for NaN, which is neither less nor greater."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from usmp.ops.emit import dtype_of, extents_of
 from usmp.tir.dtypes import is_float
 
 PlaceOfNan = Literal["first", "last", "anywhere"]
-"""Where NaN comes in an order; "anywhere" if it does not matter."""
+"""Position of NaN in an order; "anywhere" if it does not matter."""
 
 
 def precedes(a: tirx.Expr, b: tirx.Expr, is_largest: bool, nan: PlaceOfNan = "first") -> tirx.Expr:
@@ -39,7 +39,7 @@ def extreme_element(a: tirx.Expr, b: tirx.Expr, is_largest: bool) -> tirx.Expr:
 
 
 def extreme_of_two(a: Expr, b: Expr, is_largest: bool) -> Expr:
-    """Return the larger or the smaller of two tensors element by element; NaN if either is NaN."""
+    """Return the elementwise maximum or minimum of two tensors; NaN if either element is NaN."""
     if dtype_of(a) == "bool":
         return (relax.op.logical_or if is_largest else relax.op.logical_and)(a, b)
     if not is_float(dtype_of(a)):

@@ -1,4 +1,4 @@
-"""Elements around a tensor, or a part cut from it."""
+"""Padding of tensors; negative widths crop."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from usmp.ops.emit import call_operator, shape_of
 def pad_with(
     builder: relax.BlockBuilder, data: Expr, widths: Sequence[tuple[int, int]], value: Expr
 ) -> Expr:
-    """Return a tensor with a computed value around it.
+    """Return a tensor padded with a computed value.
 
     Parameters
     ----------
     widths
-        in front of each axis and behind it, in elements; negative ones cut.
+        elements before and after each axis; negative widths crop.
     value
-        one element.
+        a tensor of one element.
     """
-    before = shape_of(data)
-    shape = [extent + sum(pair) for extent, pair in zip(before, widths, strict=True)]
+    extents = shape_of(data)
+    shape = [extent + sum(pair) for extent, pair in zip(extents, widths, strict=True)]
 
     def compute(data: te.Tensor, value: te.Tensor) -> te.Tensor:
         def element(*at: tirx.Var) -> tirx.Expr:
             place = [i - begin for i, (begin, _) in zip(at, widths, strict=True)]
-            inside = [tirx.And(p >= 0, p < e) for p, e in zip(place, before, strict=True)]
+            inside = [tirx.And(p >= 0, p < e) for p, e in zip(place, extents, strict=True)]
             return tirx.if_then_else(tirx.all(*inside), data(*place), value(*[0] * value.ndim))
 
         return te.compute(shape, element, name="pad")
@@ -39,12 +39,12 @@ def pad_with(
 def pad(
     builder: relax.BlockBuilder, data: Expr, widths: Sequence[tuple[int, int]], value: float
 ) -> Expr:
-    """Return a tensor with a number around it.
+    """Return a tensor padded with a number.
 
     Parameters
     ----------
     widths
-        in front of each axis and behind it, in elements; negative ones cut.
+        elements before and after each axis; negative widths crop.
     """
     cut = [axis for axis, pair in enumerate(widths) if min(pair) < 0]
     if cut:

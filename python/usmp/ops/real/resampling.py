@@ -1,7 +1,7 @@
-"""Tensors of another size: each element is a sum of elements of the input, with weights.
+"""Resizing of tensors: each output element is a weighted sum of input elements.
 
-Which elements, and their weights, depends on the sizes alone: tables, one an axis. A front end
-computes the positions, in the type that its reference uses; the taps follow from them here.
+The elements and weights depend on sizes alone: they are tables, one for each axis. A front end
+computes the positions, in the type of its reference; functions here turn them into taps.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class AxisTaps:
 
 
 def nearest_taps(positions: np.ndarray, extent: int) -> AxisTaps:
-    """Return one tap for each position, which is rounded already, clamped to the axis."""
+    """Return one tap for each position, clamped to the axis; positions are rounded already."""
     indices = np.clip(positions, 0, extent - 1).astype(np.int32)[:, None]
     return AxisTaps(indices, np.ones(indices.shape, np.float32))
 
@@ -51,7 +51,7 @@ def linear_taps(positions: np.ndarray, extent: int) -> AxisTaps:
 
 
 def cubic_curve(distance: np.ndarray, coefficient: float) -> np.ndarray:
-    """Return the weights of elements at a distance, in its type: Keys' kernel, 0 from 2 on.
+    """Return the weights of Keys' cubic kernel at distances, in their type; 0 from 2 on.
 
     Source: Keys, Cubic convolution interpolation for digital image processing, 1981, equation 4.
     """
@@ -65,14 +65,14 @@ def cubic_curve(distance: np.ndarray, coefficient: float) -> np.ndarray:
 def copy_elements(
     builder: relax.BlockBuilder, data: Expr, taps: Mapping[int, AxisTaps], fill: float = 0.0
 ) -> Expr:
-    """Return a tensor whose elements are copies, by axes with one tap each.
+    """Return a resized tensor whose elements are copies: each has one tap along an axis.
 
     Parameters
     ----------
     taps
-        of the axes whose elements move.
+        for each axis that is resized.
     fill
-        the element outside of an axis.
+        value of elements outside of an axis.
     """
     numbers = sorted(taps)
     shape = [len(taps[n].positions) if n in taps else e for n, e in enumerate(shape_of(data))]
@@ -96,15 +96,15 @@ def copy_elements(
 def sum_taps(
     builder: relax.BlockBuilder, data: Expr, taps: Mapping[int, AxisTaps], *, jointly: bool
 ) -> Expr:
-    """Return the weighted sums of the taps of axes.
+    """Return a resized tensor of weighted sums of taps.
 
     Parameters
     ----------
     taps
-        of the axes that are resized. A tap outside of an axis reads its first element.
+        for each axis that is resized. A tap outside of an axis reads its first element.
     jointly
         whether one sum runs over the taps of all axes, as in PyTorch; else axes are summed one
-        after the other, those first that become smaller, as in onnxruntime.
+        after the other, the most reduced axis first, as in onnxruntime.
     """
     if jointly:
         return _summed(builder, data, taps)
@@ -114,7 +114,7 @@ def sum_taps(
 
 
 def _summed(builder: relax.BlockBuilder, data: Expr, taps: Mapping[int, AxisTaps]) -> Expr:
-    """Return one sum over the taps of all axes."""
+    """Return a tensor that is resized by one sum over the taps of all axes."""
     shape = [len(taps[n].positions) if n in taps else e for n, e in enumerate(shape_of(data))]
     tables: list[np.ndarray] = []
     for axis in taps.values():
@@ -138,7 +138,7 @@ def _summed(builder: relax.BlockBuilder, data: Expr, taps: Mapping[int, AxisTaps
 
 
 def fill_outside(data: Expr, taps: Mapping[int, AxisTaps], fill: float) -> Expr:
-    """Return a resized tensor with one value where an axis lies outside of the input."""
+    """Return a resized tensor with the value `fill` outside of the input."""
     inside = np.ones(shape_of(data), bool)
     for number, axis in taps.items():
         view = [1] * inside.ndim

@@ -1,4 +1,4 @@
-"""Running sums and the like along an axis, as a loop of which the memory analysis sees all."""
+"""Running sums and other scans along an axis, as a loop that the memory analysis understands."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ def running(
     backwards: bool = False,
     record: QuantizedOp | None = None,
 ) -> relax.Expr:
-    """Each element combined with those before it along `axis`, in the type of the elements.
+    """Combine each element with the elements before it along `axis`; keep the element type.
 
     Parameters
     ----------
     combine
-        of what there is so far, `start` at first, and the next element.
+        maps the accumulator and the next element to the next accumulator.
     start
-        an expression has the type that is computed in; a number has that of the elements.
+        first accumulator: an expression of the accumulator's type, or a number of the element type.
     element
-        what of an element is combined.
+        maps an element to the operand of `combine`.
     finish
-        what of a result is stored.
+        maps an accumulator to the stored element.
     exclusive
-        without the element itself.
+        whether an element itself is left out of its result.
     backwards
-        with those after it instead.
+        whether to combine with the elements after it instead.
     record
-        what it computes, if it is an integer operator.
+        the record of an integer operator, or None.
     """
     shape, dtype = shape_of(data), str(data.ty.dtype)
     axis %= len(shape)

@@ -1,4 +1,4 @@
-"""The largest or the smallest element so far along an axis, and where it is."""
+"""The largest or smallest element so far along an axis, and its position."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from usmp.ops.statements import Local, call_statements, loop
 def running_extreme(
     builder: relax.BlockBuilder, data: relax.Expr, axis: int, *, is_largest: bool
 ) -> list[relax.Expr]:
-    """The extreme of each element and those before it along `axis`, and the last place of such an
-    element, int64. The first element that is not a number is both from there on.
+    """Return the extreme of each element and the elements before it along `axis`, and the last
+    position of the extreme, int64. NaN replaces every number.
 
     Source: PyTorch, `cummax_helper_cpu`.
     """
@@ -43,8 +43,8 @@ def running_extreme(
     written = [
         (name, relax.TensorType(rows, t)) for name, t in (("output", dtype), ("places", "int64"))
     ]
-    found = call_statements(builder, "running_extreme", body, [("data", flat)], written)
-    return [builder.emit(relax.op.reshape(each, shape)) for each in found]
+    results = call_statements(builder, "running_extreme", body, [("data", flat)], written)
+    return [builder.emit(relax.op.reshape(result, shape)) for result in results]
 
 
 def _is_better(new: tirx.Expr, old: tirx.Expr, is_largest: bool) -> tirx.Expr:

@@ -1,8 +1,8 @@
-"""Operators that write elements where indices say: scatter, index_put and the like.
+"""Operators that write elements at indices: scatter, index_put and similar ones.
 
-TVM writes wherever an index leads, in front of the tensor too, and takes the strides of the indices
-for those of the tensor. Here each target is asked for its coordinates, and an element whose place
-is not in the tensor is left out; see `usmp.ops.real.indices`.
+TVM writes outside of the tensor if an index leads there, and addresses the tensor with the strides
+of the indices. Here an update is addressed by its coordinates, and skipped if they are outside of
+the tensor; see `usmp.ops.real.indices`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import sequence
 
 Combination = Callable[[tirx.Expr, tirx.Expr], tirx.Expr]
-"""Of what stands at a place, and of what is written there."""
+"""Maps the old element and the update to the new element."""
 
 REDUCTIONS: dict[str, Combination] = {
     "update": lambda old, new: new,
@@ -32,17 +32,17 @@ REDUCTIONS: dict[str, Combination] = {
 
 Position = Sequence[tirx.Var]
 Coordinates = Callable[[list[tirx.Buffer], Position], list[tirx.Expr]]
-"""From the buffers of the indices and the place of an update to the place in the result. Variables
-and constants are taken to be inside of it; all else is checked when it runs."""
+"""Maps the buffers of the indices and the position of an update to coordinates in the result.
+Variables and constants are assumed to be inside; other coordinates are checked at runtime."""
 
 
 def along_axis(axis: int) -> Coordinates:
-    """Return where updates go that stay at their places, but for one coordinate.
+    """Return the coordinates of updates whose index replaces one coordinate of their position.
 
     Parameters
     ----------
     axis
-        the one that the index of an update is a position on.
+        axis of the replaced coordinate.
     """
 
     def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
@@ -52,7 +52,7 @@ def along_axis(axis: int) -> Coordinates:
 
 
 def slices_along(axis: int) -> Coordinates:
-    """Return where whole slices along an axis go."""
+    """Return the coordinates of whole slices along an axis."""
 
     def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
         return [*place[:axis], buffers[0][place[axis]], *place[axis + 1 :]]
@@ -61,7 +61,7 @@ def slices_along(axis: int) -> Coordinates:
 
 
 def at_positions(indices: Sequence[int]) -> Coordinates:
-    """Return where slices go whose position is on the first axes.
+    """Return the coordinates of slices whose indices are positions on the first axes.
 
     Parameters
     ----------
@@ -78,11 +78,11 @@ def at_positions(indices: Sequence[int]) -> Coordinates:
 
 
 def scatter_elements(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
-    """Rewrite `R.scatter_elements`: an update stays at its place, but for one coordinate."""
+    """Rewrite `R.scatter_elements`: an index replaces one coordinate of its update's position."""
     data, indices, updates = call.args
     axis = int(call.attrs.axis) % len(shape_of(data))
     _check_constant(call, indices, [axis])
-    # ONNX lets the updates be larger than the indices; what has no index is not used.
+    # In ONNX the updates may be larger than the indices; updates without an index are not used.
     extents = shape_of(indices)
     return _legalized(builder, call, [indices], updates, extents, along_axis(axis))
 
@@ -97,7 +97,7 @@ def scatter_nd(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
 
 
 def index_put(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
-    """Rewrite `R.index_put`: one tensor of indices a coordinate, broadcast together; values too."""
+    """Rewrite `R.index_put`: a tensor of indices for each axis, broadcast together with values."""
     data, indices, values = call.args
     fields = [indices]
     if isinstance(indices.ty, tvm.ir.TupleType):
@@ -132,7 +132,7 @@ SCATTER_OPERATORS = {
     "relax.scatter_nd": scatter_nd,
     "relax.index_put": index_put,
 }
-"""Relax operator -> how it is legalized."""
+"""Relax operator -> its legalization."""
 
 
 def _legalized(
@@ -143,12 +143,12 @@ def _legalized(
     extents: Sequence[int],
     coordinates: Coordinates,
 ) -> relax.Expr:
-    """What a Relax operator becomes.
+    """Return the call that replaces a Relax operator.
 
     Raises
     ------
     UnsupportedModelError
-        an unknown reduction.
+        the reduction is unknown.
     """
     name = call.op.name.removeprefix("relax.")
     reduction = _reduction(call)
@@ -167,16 +167,16 @@ def scattered(
     coordinates: Coordinates,
     combine: Combination,
 ) -> relax.Expr:
-    """A call of a PrimFunc that copies a tensor and writes updates into it, in their order.
+    """Return a call of a PrimFunc that copies a tensor and writes updates into it, in order.
 
     Parameters
     ----------
     tensors
-        what is copied, the indices, and the updates.
+        the tensor to copy, the indices, and the updates.
     extents
-        of the loops over the updates, which are broadcast to them.
+        of the loops over the updates; the updates are broadcast to these extents.
     coordinates
-        where the update of an iteration goes.
+        maps an iteration to the coordinates of its update.
     """
     data, *indices, _ = tensors
     names = ["data", *(f"indices{index}" for index in range(len(indices))), "updates", "output"]
@@ -210,9 +210,9 @@ def scattered_to_zeros(
     tensors
         the indices, and the updates.
     result
-        what is returned.
+        type of the result.
     coordinates
-        where an update goes.
+        maps an iteration to the coordinates of its update.
     from_end
         whether a negative index counts from the end of its axis.
     """
@@ -241,7 +241,7 @@ def scattered_in_place(
     coordinates: Coordinates,
     combine: Combination,
 ) -> relax.Expr:
-    """The same without the copy: the PrimFunc writes into the first of the tensors."""
+    """Append a call of a PrimFunc that writes updates into the first tensor, in place."""
 
     def body(data: tirx.Buffer, *others: tirx.Buffer) -> tirx.Stmt:
         return _written(data, others, extents, coordinates, combine)
@@ -261,7 +261,7 @@ def _written(
     *,
     from_end: bool = True,
 ) -> tirx.Stmt:
-    """Write the last of the other buffers into `output`, where the buffers before it say."""
+    """Return loops that write the last of `others` into `output` at the indices before it."""
     *indices, updates = others
 
     def write(place: tuple[tirx.Var, ...]) -> tirx.Stmt:
@@ -284,7 +284,7 @@ def _write(
     combine: Combination,
     from_end: bool,
 ) -> tirx.Stmt:
-    """Write an element, if its place is in the tensor."""
+    """Return a statement that writes an element if its coordinates are inside of the tensor."""
     declared: list[tirx.Stmt] = []
     place: list[tirx.Expr] = []
     conditions: list[tirx.Expr] = []

@@ -1,4 +1,4 @@
-"""Where values belong among sorted ones."""
+"""Searches of values among sorted boundaries."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from usmp.tir.dtypes import is_float
 def count_before(
     builder: relax.BlockBuilder, boundaries: Expr, values: Expr, *, includes_equal: bool
 ) -> Expr:
-    """Return how many boundaries come before each value, int64; all do before NaN.
+    """Return the number of boundaries before each value, int64; all are before NaN.
 
     Parameters
     ----------
     boundaries
-        [n], or [*rows, n] with a sorted row for each row of the values.
+        sorted, [n], or [*rows, n] with a sorted row for each row of the values.
     values
         of the type of the boundaries.
     includes_equal

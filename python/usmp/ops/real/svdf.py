@@ -1,7 +1,7 @@
 """SVDF of float32: a layer of filters over features and then over time.
 
-What the filters gave for the last inputs is kept from run to run; `usmp.ops.quantized.svdf` is the
-same on integers.
+The sums over features of the last inputs are a state; `usmp.ops.quantized.svdf` is the integer
+layer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ZERO = tirx.FloatImm("float32", 0)
 
 @dataclass(frozen=True)
 class FloatSvdf:
-    """The constants, whose filters come in groups, one group for each unit.
+    """The constants of a layer; each unit has a group of consecutive filters.
 
     Parameters
     ----------
@@ -47,14 +47,14 @@ class FloatSvdf:
 def float_svdf(
     builder: relax.BlockBuilder, data: relax.Expr, state: relax.Expr, layer: FloatSvdf
 ) -> tuple[relax.Expr, relax.Expr]:
-    """Append a call that gives the output, (batch, units), and the state after it.
+    """Append a call that computes the output, (batch, units), and the next state.
 
     Parameters
     ----------
     data
         (batch, features) of float32.
     state
-        (batch, filters * memory), the filters one after the other.
+        (batch, filters * memory), filter by filter.
     """
     batch, features = shape_of(data)
     filters, memory = layer.time.shape
@@ -62,7 +62,7 @@ def float_svdf(
         ("state", state),
         ("data", data),
         ("feature_weight", layer.features),
-        # The filters of a unit, and what they remember, are one after the other.
+        # The filters of a unit and their memory are consecutive, so that one loop sums them.
         ("time_weight", layer.time.reshape(layer.units, -1)),
     ]
     if layer.bias is not None:

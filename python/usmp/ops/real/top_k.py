@@ -1,4 +1,4 @@
-"""The first elements along an axis in descending or ascending order, and where they are."""
+"""The first elements along an axis in descending or ascending order, and their positions."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ def top_elements(
     nan: PlaceOfNan = "anywhere",
     place_type: str = "int64",
 ) -> list[relax.Expr]:
-    """The `count` largest or smallest elements, in order, and their places of type `place_type`.
+    """Return the `count` largest or smallest elements, in order, and their positions.
 
-    Each is searched for after the one before it, which needs no memory; of equal elements the
-    first one comes first.
+    Each search finds the successor of the previous element, which needs no memory. Equal elements
+    keep their order.
 
     Parameters
     ----------
     nan
-        where what is not a number comes in the order.
+        position of NaN in the order.
+    place_type
+        element type of the positions.
     """
     shape, dtype = shape_of(data), str(data.ty.dtype)
     outer, depth, inner = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
@@ -42,10 +44,10 @@ def top_elements(
     rows = builder.emit(relax.op.reshape(data, (outer, depth, inner)))
     types = [relax.TensorType((outer, count, inner), t) for t in (dtype, place_type)]
     callee = builder.add_func(function, "top_k")
-    found = builder.emit(relax.call_tir(callee, [rows], out_ty=types))
+    outputs = builder.emit(relax.call_tir(callee, [rows], out_ty=types))
     results = [*shape[:axis], count, *shape[axis + 1 :]]
     return [
-        builder.emit(relax.op.reshape(relax.TupleGetItem(found, index), results))
+        builder.emit(relax.op.reshape(relax.TupleGetItem(outputs, index), results))
         for index in (0, 1)
     ]
 
@@ -57,13 +59,13 @@ def _function(
     is_before: Before,
     is_equal: Before,
 ) -> tirx.PrimFunc:
-    """The `count` best along the middle axis, of elements and places of these types."""
+    """Return the PrimFunc that finds the `count` first elements along the middle axis."""
     (outer, depth, inner), (dtype, place_type) = shape, types
 
     def is_next(
         value: tirx.Expr, place: tirx.Expr, last: tirx.Expr, last_place: tirx.Expr
     ) -> tirx.Expr:
-        """Whether an element comes after the last one that was found."""
+        """Return whether an element comes after the previous result."""
         is_later = tirx.all(is_equal(value, last), place > last_place)
         return tirx.any(last_place < 0, is_before(last, value), is_later)
 
@@ -94,7 +96,7 @@ def _function(
                             )
                         ):
                             best[0] = step
-                    # Where NaN is in no order, there may be no next one.
+                    # There may be no next element if NaN is not ordered.
                     last[0] = T.max(best[0], 0)
                     elements[row, k, column] = data[row, last[0], column]
                     places[row, k, column] = T.Cast(place_type, last[0])

@@ -1,7 +1,7 @@
 """Products with 0, and quotients of 0.
 
-TVM makes 0 of a float times the number 0, and of the number 0 divided by a float, while it writes
-the operator; of infinity, NaN and zeros of either sign the result is another one.
+TVM folds a float times 0, and 0 divided by a float, to 0, which is wrong for infinity, NaN and
+signed zeros.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from usmp.tir.dtypes import is_float
 
 
 def _legalize(builder: relax.BlockBuilder, call: Call) -> Expr:
-    """Rewrite a product or quotient; the number 0 becomes a tensor, of which TVM knows no value."""
+    """Rewrite a product or quotient; a scalar 0 becomes a tensor, which TVM does not fold."""
     arguments = list(call.args)
     if is_float(dtype_of(call)) and len(call.ty.shape):
         arguments = [_as_tensor(argument) for argument in arguments]
