@@ -1,4 +1,4 @@
-"""Boxes of detected objects: how much two of them overlap, and which one has the greatest score."""
+"""Boxes of detected objects: the overlap of two boxes, and the box with the greatest score."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ NOTHING = tirx.IntImm("int32", -1)
 def intersection_over_union(
     boxes: tirx.Buffer, one: tirx.Expr, other: tirx.Expr, ratio: Local, *, is_ordered: bool
 ) -> list[tirx.Stmt]:
-    """Set `ratio` to the area that two boxes have in common, over that which they cover together;
-    0 if one of them has no area.
+    """Return statements that set `ratio` to the intersection over union of two boxes; 0 if one of
+    them has no area.
 
     Source: TFLite, `ComputeIntersectionOverUnion` of DETECTION_POSTPROCESS and
     NON_MAX_SUPPRESSION.
@@ -38,7 +38,7 @@ def intersection_over_union(
         return local.get()
 
     def sides(box: tirx.Expr, name: str) -> list[tirx.Expr]:
-        """Least y and x, greatest y and x."""
+        """Return the least y and x, and the greatest y and x, of a box."""
         corners = [boxes[box, side] for side in range(4)]
         if is_ordered:
             return corners
@@ -65,12 +65,12 @@ def intersection_over_union(
 
 
 def greater(a: tirx.Expr, b: tirx.Expr) -> tirx.Expr:
-    """As `std::max`: the first one unless it is less."""
+    """Return the first operand unless it is less, like `std::max`."""
     return tirx.Select(a < b, b, a)
 
 
 def lesser(a: tirx.Expr, b: tirx.Expr) -> tirx.Expr:
-    """As `std::min`: the first one unless it is greater."""
+    """Return the first operand unless it is greater, like `std::min`."""
     return tirx.Select(b < a, b, a)
 
 
@@ -80,8 +80,10 @@ def find_greatest(
     value: Callable[[tirx.Expr], tirx.Expr],
     counts: Callable[[tirx.Expr], tirx.Expr],
 ) -> list[tirx.Stmt]:
-    """Set `found` to the first index, of those that count, with the greatest value; to `NOTHING`
-    if none counts."""
+    """Return statements that set `found` to the first index with the greatest value.
+
+    Indices for which `counts` is false are skipped; `found` is `NOTHING` if all are.
+    """
     best = Local.of("best", "float32")
 
     def step(index: tirx.Var) -> tirx.Stmt:
@@ -93,11 +95,10 @@ def find_greatest(
 
 
 def when(condition: tirx.Expr, statements: Iterable[tirx.Stmt]) -> tirx.Stmt:
-    """The statements, if the condition holds."""
+    """Return a branch that runs the statements if the condition holds."""
     return tirx.IfThenElse(condition, sequence(statements), None)
 
 
 def scratch(extents: tuple[int, ...], dtype: str, name: str) -> tirx.Buffer:
-    """Memory that an operator needs while it runs, which the planner places; it still has to be
-    allocated by `tirx.AllocBuffer`."""
+    """Declare a scratch buffer, which the planner places; `tirx.AllocBuffer` must allocate it."""
     return tirx.decl_buffer(extents, dtype, name)

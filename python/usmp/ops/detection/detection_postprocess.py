@@ -1,8 +1,8 @@
-"""`TFLite_Detection_PostProcess`: detected objects, from what a network says of its anchors.
+"""`TFLite_Detection_PostProcess`: detected objects, from a network's predictions for its anchors.
 
-The boxes with the greatest scores are taken, and those left out that overlap them much. TFLite
-sorts the scores; here the greatest one is searched for after each box that is taken, which gives
-the same boxes and needs a byte a box.
+Boxes are selected by descending score, without boxes that overlap a selected one too much. TFLite
+sorts the scores; here each selection searches for the greatest score, which selects the same boxes
+and needs one byte for each box.
 
 Source: TFLite and TFLite Micro, detection_postprocess.cc.
 """
@@ -29,31 +29,31 @@ from usmp.tir.nodes import sequence
 
 _ONE = tirx.IntImm("int32", 1)
 Element = Callable[[tirx.Expr, tirx.Expr | int], tirx.Expr]
-"""The real number at a row and a column of a matrix."""
+"""Maps a row and a column of a matrix to the real number there."""
 
 
 @dataclass(frozen=True)
 class DetectionOptions:
-    """What the operator is told.
+    """The options of the operator.
 
     Parameters
     ----------
     max_detections
-        boxes in the output, at most.
+        most boxes in the output.
     max_classes
-        for how many classes a box is given, unless `is_regular`.
+        number of classes that each box is output with, unless `is_regular`.
     detections_per_class
-        of a class, at most, if `is_regular`.
+        most boxes of a class, if `is_regular`.
     is_regular
-        whether boxes compete within their class only.
+        whether boxes compete only within their class.
     score_threshold
-        the least score of a box.
+        least score of a box.
     overlap_threshold
-        boxes that overlap a better one by more are left out: intersection over union.
+        greatest intersection over union with a better box.
     classes
-        without the background, which may come before them.
+        number of classes, without the background, which may come before them.
     scales
-        of the encoded y, x, height and width.
+        divisors of the encoded y, x, height and width.
     """
 
     max_detections: int
@@ -68,13 +68,13 @@ class DetectionOptions:
 
 @dataclass(frozen=True)
 class Quantized:
-    """A tensor, and how its integers stand for real numbers; None for float32."""
+    """A tensor, and its quantization; None for float32."""
 
     tensor: relax.Expr
     quantization: Quantization | None
 
     def element(self, buffer: tirx.Buffer) -> Element:
-        """The real numbers of the tensor in a buffer, as TFLite makes them of integers."""
+        """Return the real numbers of the tensor in a buffer, dequantized like TFLite."""
         quantization = self.quantization
         if quantization is None:
             return lambda row, column: buffer[row, column]
@@ -90,14 +90,14 @@ def detection_postprocess(
     anchors: Quantized,
     options: DetectionOptions,
 ) -> list[relax.Expr]:
-    """The boxes that are detected.
+    """Return the detected boxes.
 
     Parameters
     ----------
     encodings
-        [boxes, 4 or more]: y, x, height and width, relative to an anchor; more is not read.
+        [boxes, 4 or more]: y, x, height and width, relative to an anchor; others are not read.
     scores
-        [boxes, classes], or one more with the background in front.
+        [boxes, classes], or [boxes, 1 + classes] with the background first.
     anchors
         [boxes, 4]: y, x, height and width.
 
@@ -105,7 +105,7 @@ def detection_postprocess(
     -------
     list[relax.Expr]
         float32: corners [1, detections, 4], classes [1, detections], scores [1, detections], and
-        how many of them there are [1]. What is beyond is zeros.
+        the number of detections [1]. Elements after this number are zeros.
     """
     boxes = _decoded(builder, encodings, anchors, options)
     detections = options.max_detections * options.max_classes
@@ -129,7 +129,7 @@ def detection_postprocess(
 def _decoded(
     builder: relax.BlockBuilder, encodings: Quantized, anchors: Quantized, options: DetectionOptions
 ) -> relax.Expr:
-    """The corners of all boxes, (y, x), the smaller first: float32 [boxes, 4]."""
+    """Return the corners (y, x) of all boxes, the smaller one first: float32 [boxes, 4]."""
     count = shape_of(encodings.tensor)[0]
 
     def body(encoded: tirx.Buffer, anchor: tirx.Buffer, boxes: tirx.Buffer) -> tirx.Stmt:
@@ -148,7 +148,7 @@ def _decode(
     boxes: tirx.Buffer,
     scales: tuple[float, float, float, float],
 ) -> list[tirx.Stmt]:
-    """The corners of a box, computed in float64."""
+    """Return statements that store the corners of a box, computed in float64."""
     statements: list[tirx.Stmt] = []
     for axis in (0, 1):
         center, half = (Local.of(f"{name}{axis}", "float32") for name in ("center", "half"))
@@ -168,7 +168,7 @@ def _decode(
 
 
 class _Selection:
-    """Which boxes are taken."""
+    """The selection of boxes: its buffers, variables and statements."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class _Selection:
         self.taken = Local.of("taken", "int32")
 
     def fast(self, first: int) -> list[tirx.Stmt]:
-        """Boxes compete by the greatest of their scores, whatever class it is of."""
+        """Return a selection in which boxes compete by their greatest score of all classes."""
         options = self.options
         greatest = scratch((self.count,), "float32", "greatest")
         best = Local.of("greatest_score", "float32")
@@ -220,10 +220,9 @@ class _Selection:
         ]
 
     def regular(self, first: int) -> list[tirx.Stmt]:
-        """Boxes compete within each class; those with the greatest scores of all classes remain.
+        """Return a selection in which boxes compete within classes; the best boxes of all remain.
 
-        The scores that are stored so far stay in descending order, equal ones in the order in which
-        they came.
+        Stored scores stay in descending order, and equal scores in the order of their insertion.
         """
         options = self.options
         places = scratch((options.max_detections,), "int32", "places")
@@ -263,7 +262,7 @@ class _Selection:
         ]
 
     def _begun(self) -> list[tirx.Stmt]:
-        """Zeros everywhere, and the variables."""
+        """Declare the variables, and clear the outputs."""
 
         def clear(detection: tirx.Var) -> list[tirx.Stmt]:
             at = [tirx.IntImm("int32", 0), detection]
@@ -290,12 +289,12 @@ class _Selection:
         return self.active[box] != tirx.IntImm("int8", 0)
 
     def _if_found(self, statements: list[tirx.Stmt]) -> tirx.Stmt:
-        """The statements, if there is another box; otherwise it is the end."""
+        """Run the statements if a box was found; end the selection otherwise."""
         end = self.more.set(tirx.IntImm("int32", 0))
         return tirx.IfThenElse(self.top.get() >= 0, sequence(statements), end)
 
     def _suppress(self) -> list[tirx.Stmt]:
-        """Leave out the box that was taken, and those that overlap it too much."""
+        """Deactivate the selected box, and the boxes that overlap it too much."""
         ratio = Local.of("ratio", "float32")
         threshold = tirx.FloatImm("float32", self.options.overlap_threshold)
         inactive = tirx.IntImm("int8", 0)
@@ -316,10 +315,10 @@ class _Selection:
         ]
 
     def _take_classes(self, first: int) -> list[tirx.Stmt]:
-        """Store the box that was found with its best classes, equal ones in their order."""
+        """Store the selected box with its best classes; equal classes keep their order."""
         options, top = self.options, self.top.get()
         last, value = Local.of("last", "int32"), Local.of("last_score", "float32")
-        found = Local.of("found", "int32")
+        best = Local.of("found", "int32")
 
         def score(index: tirx.Expr) -> tirx.Expr:
             return self.score(top, index + first)
@@ -335,9 +334,9 @@ class _Selection:
                 for side in range(4)
             ]
             return [
-                *find_greatest(options.classes, found, score, is_left),
-                # Where a score is not a number, there may be none left.
-                last.set(tirx.max(found.get(), 0)),
+                *find_greatest(options.classes, best, score, is_left),
+                # If a score is NaN, no class may be left.
+                last.set(tirx.max(best.get(), 0)),
                 value.set(score(last.get())),
                 *corners,
                 tirx.BufferStore(self.classes, tirx.Cast("float32", last.get()), at),
@@ -347,15 +346,15 @@ class _Selection:
         return [
             *last.declared(NOTHING),
             *value.declared(ZERO),
-            *found.declared(NOTHING),
+            *best.declared(NOTHING),
             loop("number", min(options.max_classes, options.classes), take),
         ]
 
     def _insert(
         self, index: tirx.Var, places: tirx.Buffer, score: Callable[[tirx.Expr], tirx.Expr]
     ) -> tirx.Stmt:
-        """Store the box that was found where its score belongs. If all others are at least as
-        great, the class ends: what follows of it is less."""
+        """Insert the selected box by its score. If the output is full of scores that are at least
+        as great, end the class, because its other scores are not greater."""
         most = self.options.max_detections
         zero = tirx.IntImm("int32", 0)
         value, place = Local.of("score", "float32"), Local.of("place", "int32")

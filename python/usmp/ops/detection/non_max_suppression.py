@@ -1,7 +1,7 @@
-"""The boxes with the greatest scores, without those that overlap a better one.
+"""The boxes with the greatest scores, without boxes that overlap a better one.
 
-What TFLite keeps in a queue is searched for here, which needs no memory but a mark a box. Of equal
-scores the first one counts.
+TFLite keeps boxes in a queue; here each selection searches for the greatest score, which needs
+only a mark for each box. Of equal scores the first one is selected.
 
 Source: TFLite, internal/reference/non_max_suppression.h; for scores that decrease with overlap, N.
 Bodla et al., "Soft-NMS: improving object detection with one line of code", 2017, arXiv:1704.04503.
@@ -35,7 +35,7 @@ def non_max_suppression(
     most: int,
     decay: float | None,
 ) -> list[relax.Expr]:
-    """Which boxes are selected, the best one first.
+    """Return the selected boxes, the best one first.
 
     Parameters
     ----------
@@ -45,18 +45,18 @@ def non_max_suppression(
         float32 [boxes].
     thresholds
         float32 without axes: the least overlap (intersection over union) at which a box is left
-        out, and what a score has to exceed.
+        out, and a number that scores must exceed.
     most
-        boxes in the output.
+        number of boxes in the output.
     decay
-        None, or a number below 0: a score is multiplied by exp(decay * overlap**2) for each better
-        box, or stays as it is for 0.
+        None; or a negative number: each better box multiplies a score by exp(decay * overlap**2);
+        or 0, which changes no score but outputs them.
 
     Returns
     -------
     list[relax.Expr]
-        int32 [most], their indices; with `decay`, float32 [most], their scores; int32 without axes,
-        how many there are. What is beyond is zeros.
+        Indices, int32 [most]; with `decay`, scores, float32 [most]; the number of selected boxes,
+        int32 without axes. Elements after this number are zeros.
     """
     names = ("boxes", "scores", "overlap_threshold", "score_threshold")
     arguments = list(zip(names, [boxes, scores, *thresholds], strict=True))
@@ -73,7 +73,7 @@ def non_max_suppression(
 
 
 class _Search:
-    """Buffers of the operator, and what is computed in them."""
+    """The buffers, variables and statements of the operator."""
 
     def __init__(
         self, inputs: Sequence[tirx.Buffer], outputs: Sequence[tirx.Buffer], most: int
@@ -85,10 +85,10 @@ class _Search:
         self.ratio = Local.of("ratio", "float32")
 
     def by_overlap(self) -> list[tirx.Stmt]:
-        """Boxes are selected or left out.
+        """Return a search that leaves out boxes by their overlap.
 
-        A box is compared with itself too: one without area does not overlap itself, and TFLite
-        selects it as often as there is space.
+        A box is also compared with itself: TFLite selects a box without area, which does not
+        overlap itself, until the output is full.
         """
         boxes, scores, overlap_threshold, _ = self.inputs
         active = scratch((self.boxes,), "int8", "active")
@@ -115,9 +115,9 @@ class _Search:
         def select(_: tirx.Var) -> tirx.Stmt:
             search = find_greatest(self.boxes, self.top, lambda box: scores[box], is_active)
             selected = [*self._select(scores[self.top.get()]), loop("other", self.boxes, compare)]
-            found = tirx.IfThenElse(self.top.get() >= 0, sequence(selected), self.more.set(_NO))
+            accept = tirx.IfThenElse(self.top.get() >= 0, sequence(selected), self.more.set(_NO))
             is_open = tirx.And(self.more.get() != 0, self.taken.get() < self.candidates.get())
-            return when(is_open, [*search, found])
+            return when(is_open, [*search, accept])
 
         return [
             tirx.AllocBuffer(active),
@@ -128,10 +128,10 @@ class _Search:
         ]
 
     def decaying(self, decay: float) -> list[tirx.Stmt]:
-        """The score of a box decreases, when it is the greatest, by its overlap with each box that
-        was selected since it was that before, the last one first."""
+        """Return a search in which overlap reduces scores. The box with the greatest score is
+        compared with the boxes that were selected since its last comparison, the latest first."""
         boxes, scores, overlap_threshold, score_threshold = self.inputs
-        left = scratch((self.boxes,), "float32", "left")
+        remaining = scratch((self.boxes,), "float32", "left")
         compared = scratch((self.boxes,), "int32", "compared")
         value, original = Local.of("value", "float32"), Local.of("original", "float32")
         is_kept, goes_on = Local.of("is_kept", "int32"), Local.of("goes_on", "int32")
@@ -139,7 +139,7 @@ class _Search:
 
         def begin(box: tirx.Var) -> list[tirx.Stmt]:
             return [
-                tirx.BufferStore(left, scores[box], [box]),
+                tirx.BufferStore(remaining, scores[box], [box]),
                 tirx.BufferStore(compared, _NO, [box]),
                 when(self._is_candidate(scores[box]), [self.candidates.add(_YES)]),
             ]
@@ -161,31 +161,34 @@ class _Search:
 
         is_unchanged = value.get() == original.get()
         kept = [
-            tirx.BufferStore(left, value.get(), [top]),
+            tirx.BufferStore(remaining, value.get(), [top]),
             when(is_unchanged, self._select(value.get())),
         ]
         examined = [
-            *original.declared(left[top]),
+            *original.declared(remaining[top]),
             *value.declared(original.get()),
             *is_kept.declared(_YES),
             *goes_on.declared(_YES),
             loop("step", self.most, compare),
             tirx.BufferStore(compared, self.taken.get(), [top]),
-            # Without a score above the threshold it is no candidate.
+            # A score at the threshold excludes the box from further searches.
             tirx.IfThenElse(
                 is_kept.get() != 0,
                 sequence(kept),
-                tirx.BufferStore(left, score_threshold[()], [top]),
+                tirx.BufferStore(remaining, score_threshold[()], [top]),
             ),
         ]
         search = find_greatest(
-            self.boxes, self.top, lambda box: left[box], lambda box: self._is_candidate(left[box])
+            self.boxes,
+            self.top,
+            lambda box: remaining[box],
+            lambda box: self._is_candidate(remaining[box]),
         )
         is_open = tirx.all(self.taken.get() < self.most, self.taken.get() < self.candidates.get())
-        found = tirx.IfThenElse(top >= 0, sequence(examined), self.more.set(_NO))
-        step = tirx.IfThenElse(is_open, sequence([*search, found]), self.more.set(_NO))
+        examine = tirx.IfThenElse(top >= 0, sequence(examined), self.more.set(_NO))
+        step = tirx.IfThenElse(is_open, sequence([*search, examine]), self.more.set(_NO))
         return [
-            tirx.AllocBuffer(left),
+            tirx.AllocBuffer(remaining),
             tirx.AllocBuffer(compared),
             *self._begun(),
             loop("box", self.boxes, begin),
@@ -197,7 +200,7 @@ class _Search:
         return score > self.inputs[3][()]
 
     def _begun(self) -> list[tirx.Stmt]:
-        """Zeros everywhere, and the variables."""
+        """Declare the variables, and clear the outputs."""
 
         def clear(place: tirx.Var) -> list[tirx.Stmt]:
             return [
@@ -215,7 +218,7 @@ class _Search:
         ]
 
     def _select(self, score: tirx.Expr) -> list[tirx.Stmt]:
-        """Store the box that was found."""
+        """Store the selected box."""
         values = (self.top.get(), score)
         stores = [
             tirx.BufferStore(output, value, [self.taken.get()])
