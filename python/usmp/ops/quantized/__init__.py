@@ -1,6 +1,6 @@
 """Quantized operators in integer arithmetic, bit-exact with TFLite's reference kernels.
 
-Each function appends nothing: it returns the call of a PrimFunc that computes the operator.
+Each function returns a call of a PrimFunc that computes the operator, without emitting the call.
 """
 
 from usmp.ops.quantized.activations import abs_, clamp, leaky_relu, logistic, prelu, relu, tanh

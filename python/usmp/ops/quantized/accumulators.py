@@ -1,4 +1,4 @@
-"""Which values the accumulators of an operator with constant weights can have."""
+"""The range of the accumulators of operators with constant weights."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class AccumulatorRange:
 def accumulator_range(
     weight: np.ndarray, bias: np.ndarray | None, data: Quantization, accumulator: str
 ) -> AccumulatorRange:
-    """The range of sums of weight * (data - zero point), of all or some of the weights.
+    """Return the range of sums of weight * (data - zero point), over all or some of the weights.
 
     Parameters
     ----------
     weight
-        (channels, taps), its own zero point already subtracted.
+        (channels, taps), after subtraction of its zero point.
     bias
         (channels) or None.
     data
-        of the input.
+        quantization of the input.
     accumulator
-        the type of the accumulators, "int32" or "int64".
+        element type of the accumulators, "int32" or "int64".
 
     Raises
     ------
@@ -45,7 +45,7 @@ def accumulator_range(
     least = positive * min(low, 0) + negative * max(high, 0)
     greatest = positive * max(high, 0) + negative * min(low, 0)
     bits = 48 if accumulator == "int64" else 32
-    # The bias is added last: the sum without it must fit as well.
+    # Check the sum without the bias too, because the bias is added last.
     _check(least, greatest, bits)
     if bias is not None:
         if np.abs(bias.astype(np.float64)).max(initial=0) >= 2**47:

@@ -30,7 +30,7 @@ _INTEGER_BITS = 4
 def clamp(
     builder: relax.BlockBuilder, data: relax.Expr, limits: OutputLimits, both: Quantization
 ) -> relax.Expr:
-    """Each element moved into the limits; `both` input and output have one quantization."""
+    """Clamp each element to the limits; `both` is the quantization of input and output."""
     record = Clamp((both,), (both,), clamp=limits.ends)
     return elementwise(builder, record, lambda x: limits.clamp(x.astype("int32")), [data])
 
@@ -43,7 +43,7 @@ def relu(
     limits: OutputLimits,
     rounding: Rounding = Rounding.TWICE,
 ) -> relax.Expr:
-    """Rescaled from one quantization to another, then moved into the limits."""
+    """Rescale from one quantization to another, and clamp to the limits."""
     factor = factor_of_relu(before, after, rounding)
 
     def function(value: tirx.Expr) -> tirx.Expr:
@@ -57,7 +57,7 @@ def relu(
 def factor_of_relu(
     before: Quantization, after: Quantization, rounding: Rounding
 ) -> QuantizedMultiplier:
-    """From the scale of what `relu` takes to that of what it gives."""
+    """Return the factor from the input scale of `relu` to its output scale."""
     if before.dtype == "uint8" and rounding is Rounding.TWICE:
         # TFLite's kernel, unlike those of tflite-micro, divides in single precision.
         return quantize_multiplier(float(np.float32(before.scale) / np.float32(after.scale)))
@@ -71,7 +71,7 @@ def leaky_relu(
     after: Quantization,
     alpha: float,
 ) -> relax.Expr:
-    """x, or alpha * x where x is negative; of 8 bits by a table."""
+    """Return x, or alpha * x where x is negative; 8-bit integers use a table."""
     identity = quantize_multiplier(before.scale / after.scale)
     slope = quantize_multiplier(abs(before.scale * alpha / after.scale))
     limits = after.limits()
@@ -106,7 +106,7 @@ def prelu(
     slope: Quantization,
     after: Quantization,
 ) -> relax.Expr:
-    """x, or slope * x where x is negative; the slopes are broadcast."""
+    """Return x, or slope * x where x is negative; the slopes are broadcast."""
     identity = quantize_multiplier(before.scale / after.scale)
     factor = quantize_multiplier(before.scale * slope.scale / after.scale)
     limits = after.limits()
@@ -125,7 +125,7 @@ def prelu(
 def abs_(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """|x|."""
+    """Return |x|."""
     factor = quantize_multiplier(before.scale / after.scale)
     limits = after.limits()
 
@@ -142,10 +142,10 @@ def abs_(
 def logistic(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """1 / (1 + exp(-x)).
+    """Return 1 / (1 + exp(-x)).
 
-    In fixed point if int8 becomes int8 of scale 1/256 and zero point -128, as tflite-micro does it;
-    else, 8-bit integers go by the real numbers, as TFLite does it.
+    From int8 to int8 of scale 1/256 and zero point -128, it is computed in fixed point, like
+    tflite-micro; for other 8-bit integers, on real numbers, like TFLite.
 
     Raises
     ------
@@ -164,10 +164,10 @@ def logistic(
 def tanh(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """The hyperbolic tangent.
+    """Return the hyperbolic tangent.
 
-    In fixed point if int8 becomes int8 of scale 1/128 and zero point 0, as tflite-micro does it;
-    else, 8-bit integers go by the real numbers, as TFLite does it.
+    From int8 to int8 of scale 1/128 and zero point 0, it is computed in fixed point, like
+    tflite-micro; for other 8-bit integers, on real numbers, like TFLite.
 
     Raises
     ------
@@ -192,26 +192,26 @@ def _tanh(x: np.float32) -> np.float32:
 
 
 def logistic_int8(value: int, before: Quantization) -> int:
-    """LOGISTIC of one int8, as an int8 of scale 1/256 and zero point -128."""
+    """Return LOGISTIC of one int8, as an int8 of scale 1/256 and zero point -128."""
     argument = _fixed_point_argument(value, before)
     result = round_shift_right(gemmlowp.logistic(argument, _INTEGER_BITS), 31 - 8)
     return min(max(result - 128, -128), 127)
 
 
 def tanh_int8(value: int, before: Quantization) -> int:
-    """TANH of one int8, as an int8 of scale 1/128 and zero point 0."""
+    """Return TANH of one int8, as an int8 of scale 1/128 and zero point 0."""
     argument = _fixed_point_argument(value, before)
     result = round_shift_right(gemmlowp.tanh(argument, _INTEGER_BITS), 31 - 7)
     return min(max(result, -128), 127)
 
 
 def _fixed_point_argument(value: int, before: Quantization) -> int:
-    """The real number of an integer in Q4.27, moved into what that can hold."""
+    """Return the real number of an integer, in Q4.27 and saturated."""
     mantissa, shift = math.frexp(before.scale * 2 ** (31 - _INTEGER_BITS))
     factor = QuantizedMultiplier(math.floor(mantissa * 2**31 + 0.5), shift)
     radius = input_radius(_INTEGER_BITS, shift)
     difference = value - before.zero_point
-    # As the reference kernels do, the lower end first: from scale 8 on, the radius is 0.
+    # Test the lower end first, like the reference kernels: the radius is 0 for scales from 8.
     if difference <= -radius:
         return -gemmlowp.INT32_MAX
     if difference >= radius:
@@ -220,5 +220,5 @@ def _fixed_point_argument(value: int, before: Quantization) -> int:
 
 
 def input_radius(integer_bits: int, left_shift: int) -> int:
-    """The greatest magnitude that, shifted to the left, is a fixed-point number."""
+    """Return the greatest magnitude that is a fixed-point number after the left shift."""
     return math.floor(((1 << integer_bits) - 1) * 2.0 ** (31 - integer_bits) / 2.0**left_shift)

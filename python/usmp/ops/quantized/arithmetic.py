@@ -1,6 +1,6 @@
 """Quantized sums, differences, products and quotients of tensors that are broadcast together.
 
-`quantizations` are always those of left, right and output.
+`quantizations` are always the quantizations of left, right and output.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from usmp.tir.intrinsics import DIVIDE
 Quantizations = tuple[Quantization, Quantization, Quantization]
 Combination = Callable[[tirx.Expr, tirx.Expr], tirx.Expr]
 Factors = tuple[QuantizedMultiplier, QuantizedMultiplier, QuantizedMultiplier]
-"""From left and right to a common scale, and from that to the output."""
+"""Factors from left and right to a common scale, and from the common scale to the output."""
 
 
 def add(
@@ -54,7 +54,7 @@ def add(
     quantizations: Quantizations,
     limits: OutputLimits,
 ) -> relax.Expr:
-    """left + right."""
+    """Return left + right."""
     return _sum_or_difference(builder, Add, left, right, quantizations, limits, tirx.Add)
 
 
@@ -65,7 +65,7 @@ def subtract(
     quantizations: Quantizations,
     limits: OutputLimits,
 ) -> relax.Expr:
-    """left - right."""
+    """Return left - right."""
     return _sum_or_difference(builder, Subtract, left, right, quantizations, limits, tirx.Sub)
 
 
@@ -84,10 +84,10 @@ def _sum_or_difference(
 
 
 def factors_of_sum(quantizations: Quantizations) -> tuple[Factors, int]:
-    """The factors of a sum or difference, and how many bits its terms have below the point."""
+    """Return the factors of a sum or difference, and the fractional bits of its terms."""
     first, second, output = quantizations
     twice = 2.0 * max(first.scale, second.scale)
-    # Bits below the point of the terms: the greatest number for which the sum does not overflow.
+    # The most fractional bits with which the sum does not overflow.
     left_shift = 15 if output.dtype == "int16" else 20
     factors = (
         quantize_multiplier(first.scale / twice),
@@ -109,7 +109,7 @@ def squared_difference(
     quantizations: Quantizations,
     limits: OutputLimits,
 ) -> relax.Expr:
-    """(left - right)**2.
+    """Return (left - right)**2.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def squared_difference(
     require_no_zero_points(quantizations)
     first, second, output = quantizations
     twice = 2.0 * max(first.scale, second.scale)
-    # The greatest numbers of bits for which the square does not overflow.
+    # The most fractional bits with which the square does not overflow.
     left_shift = 0 if output.dtype == "int16" else 7
     factors = (
         quantize_multiplier(first.scale / twice),
@@ -142,7 +142,7 @@ def _at_common_scale(
     limits: OutputLimits,
     combine: Combination,
 ) -> Combination:
-    """`combine` of both terms at a common scale, at the scale of the output."""
+    """Return a function that combines terms at a common scale, and rescales to the output."""
     first, second, output = quantizations
 
     def function(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:
@@ -158,7 +158,7 @@ def _at_common_scale(
 def _scaled(
     value: tirx.Expr, quantization: Quantization, left_shift: int, factor: QuantizedMultiplier
 ) -> tirx.Expr:
-    """What a value stands for, times a factor, with `left_shift` bits below the point."""
+    """Return a centered value times a factor, with `left_shift` fractional bits."""
     term = centered(value, quantization.zero_point) * tirx.IntImm("int32", 1 << left_shift)
     return apply_multiplier(term, factor)
 
@@ -169,14 +169,14 @@ def add_all(
     before: Quantization,
     after: Quantization,
 ) -> relax.Expr:
-    """The sum of tensors of one quantization.
+    """Return the sum of tensors of one quantization.
 
     Raises
     ------
     UnsupportedModelError
-        so many that the sum may leave int32.
+        the sum of so many tensors may leave int32.
     """
-    # Each term is doubled and halved again on the way: 19 bits are left below the point.
+    # 19 fractional bits remain, because each term is doubled and halved again.
     if (len(inputs) + 1) * 255 << 19 >= 2**31:
         raise UnsupportedModelError(f"a sum of {len(inputs)} tensors; at most 15 are supported")
     factor = quantize_multiplier(2.0 * before.scale / (float(1 << 20) * after.scale))
@@ -202,10 +202,10 @@ def multiply_elements(
     limits: OutputLimits,
     rounding: Rounding = Rounding.TWICE,
 ) -> relax.Expr:
-    """left * right.
+    """Return left * right.
 
-    Where a constant stands for zeros, the products are 0 whatever the scales are, as converters
-    leave them beside a minute scale of the output.
+    The products with a constant of zeros are 0 for all scales, because converters write such
+    constants together with a tiny output scale.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def divide(
     quantizations: Quantizations,
     limits: OutputLimits,
 ) -> relax.Expr:
-    """left / right of int8 or int16; what is divided by 0 is divided by the smallest step.
+    """Return left / right of int8 or int16; a divisor 0 becomes the smallest step.
 
     Raises
     ------
@@ -284,7 +284,7 @@ def maximum(
     right: relax.Expr | np.ndarray,
     quantization: Quantization,
 ) -> relax.Expr:
-    """The greater element of tensors of one quantization, which is that of the output too."""
+    """Return the greater elements of two tensors; inputs and output have one quantization."""
     record = Maximum((quantization, quantization), (quantization,))
     return elementwise(builder, record, lambda x, y: tirx.max(x, y), [left, right])
 
@@ -295,7 +295,7 @@ def minimum(
     right: relax.Expr | np.ndarray,
     quantization: Quantization,
 ) -> relax.Expr:
-    """The lesser element of tensors of one quantization, which is that of the output too."""
+    """Return the lesser elements of two tensors; inputs and output have one quantization."""
     record = Minimum((quantization, quantization), (quantization,))
     return elementwise(builder, record, lambda x, y: tirx.min(x, y), [left, right])
 
@@ -318,16 +318,16 @@ def compare(
     first: Quantization,
     second: Quantization,
 ) -> relax.Expr:
-    """One of `COMPARISONS`, as bool.
+    """Return the bool of one of `COMPARISONS`.
 
-    Scaled integers are compared with 8 bits below the point of the real numbers, as by the
-    reference kernels: smaller differences do not count. Integers without scales are compared as
-    they are stored, and so are those of int16 but for equality, whatever their scales.
+    Scaled integers are compared as real numbers with 8 fractional bits, like in the reference
+    kernels: smaller differences are ignored. Integers without scales are compared as they are
+    stored. So are int16 for order, but not for equality.
 
     Raises
     ------
     UnsupportedModelError
-        scales of 1 and more where they count.
+        a scale that is used is 1 or more.
     """
     operator = COMPARISONS[name]
     record = KINDS[name]((first, second), (Quantization.unscaled("bool"),))

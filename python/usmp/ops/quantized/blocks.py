@@ -1,4 +1,4 @@
-"""Blocks of an image to batches and back (SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND)."""
+"""Rearrangements between blocks of images and batches (SPACE_TO_BATCH_ND, BATCH_TO_SPACE_ND)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def space_to_batch(
     value: int | float,
     quantization: Quantization | None = None,
 ) -> relax.Expr:
-    """The elements at the same place of all blocks, as an image of their own.
+    """Make an image, in a batch, of the elements at each position in the blocks.
 
     Parameters
     ----------
     data
         (batch, image axes..., other axes...).
     block
-        extents of a block on the image axes, which with padding are multiples of them.
+        extents of a block on the image axes; padded image axes are multiples of them.
     padding
         elements of `value` before and after each image axis.
     quantization
@@ -53,10 +53,10 @@ def space_to_batch(
                 inside += [position >= 0] if before else []
                 inside += [position < extents[axis]] if after else []
                 place.insert(0, position)
-            taken = data[(tirx.floormod(index, batch), *place, *i[len(block) :])]
+            stored = data[(tirx.floormod(index, batch), *place, *i[len(block) :])]
             if not inside:
-                return taken
-            return tirx.if_then_else(tirx.all(*inside), taken, tirx.const(value, dtype))
+                return stored
+            return tirx.if_then_else(tirx.all(*inside), stored, tirx.const(value, dtype))
 
         return te.compute(shape, element, "output")
 
@@ -72,14 +72,14 @@ def batch_to_space(
     crops: Sequence[tuple[int, int]],
     quantization: Quantization | None = None,
 ) -> relax.Expr:
-    """The reverse: images whose elements are those at the same place of all blocks, as one.
+    """Interleave images of the elements at each position in blocks: undo `space_to_batch`.
 
     Parameters
     ----------
     data
         (batch * elements of a block, image axes..., other axes...).
     crops
-        elements that are left out at both ends of each image axis.
+        elements that are cut off at both ends of each image axis.
     quantization
         of input and output, for the record.
     """

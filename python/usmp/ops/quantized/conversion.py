@@ -1,4 +1,4 @@
-"""Between real numbers and quantized ones, and between quantizations."""
+"""Conversions between real and quantized numbers, and between quantizations."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _REAL = Quantization.unscaled("float32")
 
 
 def quantize(builder: relax.BlockBuilder, data: relax.Expr, after: Quantization) -> relax.Expr:
-    """Each float32 as the nearest integer, ties away from zero, moved into the type's limits.
+    """Round each float32 to the nearest integer, ties away from zero, and clamp to the type.
 
-    The least integer for what is not a number. The division is in single precision.
+    NaN becomes the least integer. The division is in single precision.
     """
     limits = after.limits()
     zero_point = tirx.IntImm("int32", after.zero_point)
@@ -27,7 +27,7 @@ def quantize(builder: relax.BlockBuilder, data: relax.Expr, after: Quantization)
     def function(value: tirx.Expr) -> tirx.Expr:
         ratio = value / tirx.FloatImm("float32", after.scale)
         rounded = tirx.call_pure_extern("float32", "roundf", ratio)
-        # Before the conversion: C leaves that of a float outside of int32 undefined.
+        # Clamp before the conversion, because in C a float outside of int32 has no defined one.
         inside = tirx.min(tirx.max(rounded, least), greatest)
         return (inside.astype("int32") + zero_point).astype(after.dtype)
 
@@ -35,7 +35,7 @@ def quantize(builder: relax.BlockBuilder, data: relax.Expr, after: Quantization)
 
 
 def dequantize(builder: relax.BlockBuilder, data: relax.Expr, before: Quantization) -> relax.Expr:
-    """Each integer of at most 16 bits as the nearest float32."""
+    """Convert each integer of at most 16 bits to the nearest float32."""
     # The difference is a float32 without error, so the product is rounded only once.
     scale = tirx.FloatImm("float32", before.scale)
 
@@ -48,8 +48,8 @@ def dequantize(builder: relax.BlockBuilder, data: relax.Expr, before: Quantizati
 def before_dequantization(
     builder: relax.BlockBuilder, data: relax.Expr
 ) -> tuple[relax.Expr, Quantization | None]:
-    """What `dequantize` made a tensor of, and how its integers are quantized; the tensor itself,
-    and None, if it did not."""
+    """Return the integers that `dequantize` converted to `data`, and their quantization; `data` and
+    None if it is not such a result."""
     call = builder.lookup_binding(data) if isinstance(data, relax.Var) else None
     if not isinstance(call, Call) or not call.op.same_as(Op.get("relax.call_tir")):
         return data, None
@@ -66,7 +66,7 @@ def requantize(
     after: Quantization,
     rounding: Rounding = Rounding.TWICE,
 ) -> relax.Expr:
-    """Integers of one quantization as those of another."""
+    """Convert integers from one quantization to another."""
     factor = factor_of((before.scale,), after.scale, rounding)
     limits = after.limits()
 

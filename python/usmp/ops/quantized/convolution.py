@@ -1,6 +1,6 @@
 """Quantized convolutions: sums of products over a window, one accumulator an output element.
 
-What lies outside the data counts as its zero point, so it adds nothing.
+Elements in padding are the zero point of the data, so they add nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def conv2d(
     weight_quantization: Quantization,
     out_layout: Layout | None = None,
 ) -> relax.Expr:
-    """A convolution, grouped if the weight has fewer channels than the data.
+    """Call a convolution, grouped if the weight has fewer channels than the data.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ def conv2d(
     quantization
         of the data.
     weight_quantization
-        of the weight, one zero point for all of it.
+        of the weight, with a single zero point.
     out_layout
-        of the output, that of the data by default.
+        layout of the output; by default, the layout of the data.
     """
     stored_as = out_layout or layout
     outputs, _, _, depth = weight.shape
@@ -69,8 +69,8 @@ def conv2d(
             channel = inner if depth == channels else c // per_group * depth + inner
             position = window.position((y, x), taps)
             value = data[layout.order(b, *position, channel)]
-            taken = value_inside(window.inside(position), value, quantization.zero_point)
-            return taken * centered(weight[c, taps[0], taps[1], inner], weight_zero_point)
+            centered_value = value_inside(window.inside(position), value, quantization.zero_point)
+            return centered_value * centered(weight[c, taps[0], taps[1], inner], weight_zero_point)
 
         shape = (batch, *window.output, outputs)
         axes = [*taps, inner]
@@ -94,13 +94,13 @@ def depthwise_conv2d(
     weight_quantization: Quantization,
     out_layout: Layout | None = None,
 ) -> relax.Expr:
-    """A convolution of each channel by itself.
+    """Call a depthwise convolution.
 
     Parameters
     ----------
     weight
         (kernel height, kernel width, output channels); output channel c reads channel
-        c // (output channels / channels). The others are as for `conv2d`.
+        c // (output channels / channels). See `conv2d` for the other parameters.
     """
     stored_as = out_layout or layout
     outputs = weight.shape[2]
@@ -117,8 +117,8 @@ def depthwise_conv2d(
         def product(b: tirx.Var, y: tirx.Var, x: tirx.Var, c: tirx.Var) -> tirx.Expr:
             position = window.position((y, x), taps)
             value = data[layout.order(b, *position, c // multiplier)]
-            taken = value_inside(window.inside(position), value, quantization.zero_point)
-            return taken * centered(weight[taps[0], taps[1], c], weight_zero_point)
+            centered_value = value_inside(window.inside(position), value, quantization.zero_point)
+            return centered_value * centered(weight[taps[0], taps[1], c], weight_zero_point)
 
         shape = (batch, *window.output, outputs)
         return sum_and_rescale(shape, product, [*taps], rescale, constants, stored_as)
@@ -149,7 +149,7 @@ def _record(
 
 
 def value_inside(condition: tirx.Expr | None, value: tirx.Expr, zero_point: int) -> tirx.Expr:
-    """What a value stands for, in int32; nothing if it is outside the data."""
+    """Return a centered value, int32; 0 if the condition, that it is inside the data, is false."""
     real = centered(value, zero_point)
     if condition is None:
         return real
@@ -164,7 +164,7 @@ def sum_and_rescale(
     constants: Sequence[te.Tensor],
     layout: Layout,
 ) -> te.Tensor:
-    """The two stages of a convolution: accumulators, and what becomes of each."""
+    """Return the two stages of a convolution: accumulators, and rescaled output elements."""
     dtype = rescale.rounding.accumulator
     accumulator = te.compute(
         layout.order(*shape),

@@ -10,7 +10,7 @@ from usmp.ops.real.running import running
 from usmp.ops.records.reductions import CumulativeSum
 
 _FRACTIONAL_BITS = 19
-"""Below the point of the sum, which wraps in 32 bits, as it does in the reference kernel."""
+"""Fractional bits of the sum, which wraps in 32 bits, like in the reference kernel."""
 
 
 def cumulative_sum(
@@ -23,14 +23,14 @@ def cumulative_sum(
     exclusive: bool,
     backwards: bool,
 ) -> relax.Expr:
-    """Each element of int8 with those before it along `axis`.
+    """Return the sum of each int8 element and the elements before it along `axis`.
 
     Parameters
     ----------
     exclusive
-        without the element itself.
+        whether an element itself is left out of its sum.
     backwards
-        with those after it instead.
+        whether to sum the elements after it instead.
     """
     factor = quantize_multiplier(2.0 * before.scale / (float(1 << 20) * after.scale))
 

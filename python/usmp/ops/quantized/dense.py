@@ -24,7 +24,7 @@ def fully_connected(
     weight_quantization: Quantization,
     rescale: Rescale,
 ) -> relax.Expr:
-    """Each row of the data times each row of the weight.
+    """Multiply each row of the data with each row of the weight.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def fully_connected(
     quantization
         of the data.
     weight_quantization
-        of the weight, one zero point for all of it.
+        of the weight, with a single zero point.
     """
     rows, depth = shape_of(data)
     weight_zero_point = weight_quantization.zero_points[0]

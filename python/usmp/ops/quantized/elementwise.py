@@ -17,7 +17,7 @@ def elementwise(
     function: Callable[..., tirx.Expr],
     inputs: Sequence[relax.Expr | np.ndarray],
 ) -> relax.Expr:
-    """`function` of the corresponding elements of inputs that are broadcast together.
+    """Apply `function` to the corresponding elements of inputs that are broadcast together.
 
     The PrimFunc is named for the kind of operator.
     """
@@ -35,7 +35,7 @@ def elementwise(
 def broadcast_indices(
     own: Sequence[int], indices: Sequence[tirx.Var], shape: Sequence[int]
 ) -> tuple[tirx.Expr, ...]:
-    """The indices of a tensor of extents `own`, fewer or shorter than `shape` (NumPy's rule)."""
+    """Return indices into a tensor of shape `own` that is broadcast to `shape` (NumPy's rule)."""
     missing = len(shape) - len(own)
     zero = tirx.IntImm("int32", 0)
     return tuple(

@@ -1,4 +1,4 @@
-"""Padding that stands before a convolution as an operator of its own (`R.nn.pad`)."""
+"""Padding before a convolution, by an operator of its own (`R.nn.pad`)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from usmp.tir.spans import AnySpan
 
 @dataclass(frozen=True)
 class ExplicitPadding:
-    """Data around which rows and columns were added.
+    """The padding of data by rows and columns.
 
     Parameters
     ----------
     source
-        the data without them.
+        the data without padding.
     before
         rows above and columns to the left.
     span
-        of the operator of the model that adds them, if that is known.
+        of the padding operator in the model, if it is known.
     """
 
     source: relax.Expr
@@ -32,7 +32,7 @@ class ExplicitPadding:
     span: AnySpan | None = None
 
     def fold(self, window: Window, layout: Layout) -> Window:
-        """`window`, which moves over the padded data, as it moves over the source."""
+        """Return `window`, which moves over the padded data, as a window over the source."""
         _, height, width, _ = layout.named(shape_of(self.source))
         top, left = (window.padding[side] + self.before[side] for side in (0, 1))
         return replace(window, data=(height, width), padding=(top, left))
@@ -41,7 +41,7 @@ class ExplicitPadding:
 def explicit_padding(
     builder: relax.BlockBuilder, data: relax.Expr, value: int, layout: Layout
 ) -> ExplicitPadding | None:
-    """The padding with `value`, of rows and columns only, that gave `data`; None if none did."""
+    """Return the padding of rows and columns with `value` that computes `data`, or None."""
     if not isinstance(data, tvm.ir.Var):
         return None
     bound = builder.lookup_binding(data)

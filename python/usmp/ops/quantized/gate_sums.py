@@ -1,4 +1,4 @@
-"""The sums of products of the gates of an LSTM, of a few units at a time."""
+"""The sums of products of the gates of an LSTM, for a few units at a time."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from usmp.ops.statements import Local, loop
 
 @dataclass(frozen=True)
 class GateSums:
-    """What each gate sums of the data and of the hidden state: (units) of int32 or int64."""
+    """Each gate's sums over the data and over the hidden state: (units) of int32 or int64."""
 
     of_data: list[tirx.Var]
     of_hidden: list[tirx.Var]
 
     @classmethod
     def of(cls, names: Sequence[str], dtype: str, number: int) -> GateSums:
-        """Sums of gates of these names, and of this number of units."""
+        """Declare the sums of gates with these names, for a number of units."""
 
         def buffers(source: str) -> list[tirx.Var]:
             of_gates = (f"{name}_of_{source}" for name in names)
@@ -33,7 +33,7 @@ class GateSums:
 def begin_sums(
     sums: Sequence[tirx.Var], value: Callable[[int, int], tirx.Expr]
 ) -> Iterator[tirx.Stmt]:
-    """Make sums that begin with `value` of gate and unit."""
+    """Allocate sums, and initialize them with `value(gate, unit)`."""
     for gate, total in enumerate(sums):
         yield tirx.AllocBuffer(total)
         for n in range(int(total.shape[0])):
@@ -52,11 +52,11 @@ def add_products(
     Parameters
     ----------
     row, zero_point
-        of int8 or int16.
+        the row, of int8 or int16, and its zero point.
     weights
         (units, elements of the row) of int8.
     first
-        the first of the units; of int16 there is only that.
+        the first unit; for int16, the only one.
     """
     extent = int(weights[0].shape[1])
     if str(row.buffer.dtype) == "int8":

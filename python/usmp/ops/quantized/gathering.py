@@ -1,6 +1,6 @@
-"""Elements that are picked, or replaced, at places which other tensors give.
+"""Operators that read or replace elements at indices.
 
-In TFLite a negative place is outside of the tensor; see `usmp.ops.real.indices`.
+In TFLite a negative index is outside of the tensor; see `usmp.ops.real.indices`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def gather(
     batch_axes: int,
     quantization: Quantization | None = None,
 ) -> relax.Expr:
-    """The slices of `data` at `indices` along `axis`.
+    """Return the slices of `data` at `indices` along `axis`.
 
     Parameters
     ----------
     indices
         integers.
     batch_axes
-        how many first axes of data and indices are the same.
+        number of leading axes that data and indices share.
     quantization
         of data and output, for the record.
     """
@@ -61,7 +61,7 @@ def gather_nd(
     indices: relax.Expr | np.ndarray,
     quantization: Quantization | None = None,
 ) -> relax.Expr:
-    """The slices of `data` at positions of several axes.
+    """Return the slices of `data` at positions on several axes.
 
     Parameters
     ----------
@@ -85,12 +85,12 @@ def update_slice(
     begins: relax.Expr | np.ndarray,
     quantization: Quantization | None = None,
 ) -> relax.Expr:
-    """`data`, in which `update` stands from the position `begins` on, moved to where it fits.
+    """Return `data` with `update` from the position `begins` on, clamped so that it fits.
 
     Parameters
     ----------
     update
-        of as many axes as the data, none longer than there.
+        a tensor with the axes of the data, each at most as long.
     begins
         (axes) integers.
     quantization

@@ -1,7 +1,7 @@
 """Functions of fixed-point numbers, exactly as gemmlowp's fixedpoint.h computes them.
 
-A number Qm.n is a 32-bit integer of m integer bits and n = 31 - m fractional bits; the functions
-take and give these raw integers. They are evaluated at compile time, to fill tables.
+A number Qm.n is a 32-bit integer of m integer bits and n = 31 - m fractional bits; arguments and
+results are these raw integers. The functions run at compile time, to fill tables.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from usmp.ops.quantized.fixed_point import round_shift_right, wrap_int32
 
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 ONE_Q0 = INT32_MAX
-"""The nearest to 1 that Q0.31 can hold."""
+"""The number of Q0.31 that is nearest to 1."""
 
 _EXP_OF_MINUS_EIGHTH = 1895147668
 _THIRD = 715827883
@@ -19,16 +19,16 @@ _EXP_OF_MINUS_POWERS = (1672461947, 1302514674, 790015084, 290630308, 39332535, 
 _HALF_SQRT_2 = 1518500250
 """sqrt(2) / 2 in Q0.31."""
 _48_OVER_17, _MINUS_32_OVER_17 = 1515870810, -1010580540
-"""In Q2.29: the first guess of Newton's division."""
+"""In Q2.29: the linear first estimate of Newton's division."""
 
 
 def saturate(value: int) -> int:
-    """`value` moved into the 32-bit integers."""
+    """Clamp `value` to the 32-bit integers."""
     return min(max(value, INT32_MIN), INT32_MAX)
 
 
 def multiply(a: int, b: int) -> int:
-    """High half of the doubled product to nearest (SaturatingRoundingDoublingHighMul).
+    """Return the rounded high half of the doubled product (SaturatingRoundingDoublingHighMul).
 
     The integer bits of the factors add up.
     """
@@ -36,14 +36,14 @@ def multiply(a: int, b: int) -> int:
 
 
 def multiply_by_power(value: int, exponent: int) -> int:
-    """`value * 2**exponent`, saturated to the left and rounded to the right."""
+    """Return `value * 2**exponent`; left shifts saturate, right shifts round."""
     if exponent < 0:
         return round_shift_right(value, -exponent)
     return saturate(value << exponent)
 
 
 def exp_on_negative(value: int, integer_bits: int) -> int:
-    """exp(value) in Q0.31 for a number of at most 5 integer bits that is not positive."""
+    """Return exp(value) in Q0.31; the argument is not positive, with at most 5 integer bits."""
     fractional_bits = 31 - integer_bits
     quarter = 1 << (fractional_bits - 2)
     fraction = (value & (quarter - 1)) - quarter
@@ -56,7 +56,7 @@ def exp_on_negative(value: int, integer_bits: int) -> int:
 
 
 def _exp_between_minus_quarter_and_0(value: int) -> int:
-    """exp in Q0.31 by the polynomial of degree 4 around -1/8."""
+    """Return exp in Q0.31 by a polynomial of degree 4 around -1/8."""
     x = value + (1 << 28)
     x2 = multiply(x, x)
     x3 = multiply(x2, x)
@@ -67,17 +67,17 @@ def _exp_between_minus_quarter_and_0(value: int) -> int:
 
 
 def one_over_one_plus(value: int) -> int:
-    """1 / (1 + value) in Q0.31 for a number of [0, 1] in Q0.31."""
+    """Return 1 / (1 + value) in Q0.31 for a number in [0, 1] in Q0.31."""
     return multiply_by_power(_double_reciprocal(value), 1)
 
 
 def one_minus_over_one_plus(value: int) -> int:
-    """(1 - value) / (1 + value) in Q0.31 for a number of [0, 1] in Q0.31."""
+    """Return (1 - value) / (1 + value) in Q0.31 for a number in [0, 1] in Q0.31."""
     return multiply_by_power(_double_reciprocal(value) - (1 << 29), 2)
 
 
 def _double_reciprocal(value: int) -> int:
-    """2 / (1 + value) in Q2.29: three steps of Newton's division."""
+    """Return 2 / (1 + value) in Q2.29, by three steps of Newton's division."""
     half_denominator = (value + ONE_Q0 + 1) >> 1
     x = _48_OVER_17 + multiply(half_denominator, _MINUS_32_OVER_17)
     for _ in range(3):
@@ -87,7 +87,7 @@ def _double_reciprocal(value: int) -> int:
 
 
 def logistic(value: int, integer_bits: int) -> int:
-    """1 / (1 + exp(-value)) in Q0.31."""
+    """Return 1 / (1 + exp(-value)) in Q0.31."""
     if value == 0:
         return 1 << 30
     positive = one_over_one_plus(exp_on_negative(-abs(value), integer_bits))
@@ -95,16 +95,16 @@ def logistic(value: int, integer_bits: int) -> int:
 
 
 def tanh(value: int, integer_bits: int) -> int:
-    """tanh(value) in Q0.31, for at most 4 integer bits."""
+    """Return tanh(value) in Q0.31, for at most 4 integer bits."""
     if value == 0:
         return 0
-    # The same integer with one integer bit more is twice the number.
+    # One more integer bit doubles the number.
     magnitude = one_minus_over_one_plus(exp_on_negative(-abs(value), integer_bits + 1))
     return magnitude if value > 0 else -magnitude
 
 
 def inverse_square_root(value: int) -> tuple[int, int]:
-    """1 / sqrt(value) as the multiplier and shift of a factor; that of 0 is that of 1.
+    """Return 1 / sqrt(value) as the multiplier and shift of a factor; 0 is treated like 1.
 
     TFLite's GetInvSqrtQuantizedMultiplierExp: five steps of Newton's iteration in Q3.28.
     """

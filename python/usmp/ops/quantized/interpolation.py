@@ -1,7 +1,7 @@
 """Functions of int16 by linear interpolation in a table of 513 values, at equal steps.
 
-The values are computed in single precision, and moved a little where that makes the middle of a
-step more exact (TFLite's LUTPopulate and LUTLookup).
+The values are computed in single precision, and adjusted to halve the error in the middle of each
+step (TFLite's LUTPopulate and LUTLookup).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from usmp.support.errors import UnsupportedModelError
 STEPS = 512
 _SPAN = 65536
 _LARGEST = 2.0**126
-"""In steps of the output; the kernels' sums of such numbers do not overflow."""
+"""Greatest result, in steps of the output, with which the kernels' sums do not overflow."""
 
 
 def interpolated(
@@ -31,7 +31,7 @@ def interpolated(
     before: Quantization,
     after: Quantization,
 ) -> relax.Expr:
-    """A function of the real numbers that the integers of `data` stand for, of int16 both.
+    """Apply a function of real numbers to `data`, from int16 to int16.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def interpolated(
     require_no_zero_points((before, after))
     scales = np.float32(before.scale), np.float32(after.scale)
     values = interpolation_table(function, scales[0], 0, scales[1])
-    # The reference kernels keep slopes and results in 16 bits.
+    # The reference kernels store slopes and results in 16 bits, which may wrap.
     wraps = bool(np.abs(np.diff(values.astype(np.int32))).max() >= _SPAN // 2)
     shape = shape_of(data)
 
@@ -66,12 +66,12 @@ def interpolated(
 def interpolate(
     argument: tirx.Expr, at: Callable[[tirx.Expr], tirx.Expr], wraps: bool = False
 ) -> tirx.Expr:
-    """The value at `argument`, an int16, of a table whose entries are `at`: int32.
+    """Interpolate at `argument`, an int16, in a table that `at` reads: int32.
 
     Parameters
     ----------
     wraps
-        slopes and results are taken modulo 2**16, and may leave int16.
+        whether slopes and results may leave int16, and wrap modulo 2**16.
     """
     index = (argument >> int32(7)) + int32(STEPS // 2)
     low, high = at(index), at(index + int32(1))
@@ -81,7 +81,7 @@ def interpolate(
 
 
 def _wrapped(value: tirx.Expr) -> tirx.Expr:
-    """The low 16 bits of an int32, with a sign."""
+    """Return the low 16 bits of an int32 as a signed number."""
     half = int32(_SPAN // 2)
     return ((value + half) & int32(_SPAN - 1)) - half
 
@@ -92,12 +92,13 @@ def interpolation_table(
     zero_point: int,
     after: np.float32,
 ) -> np.ndarray:
-    """`function` of int16 with this scale and zero point, as int16 of scale `after`: 513 of them.
+    """Return 513 values of `function` of int16 with this scale and zero point: int16 of scale
+    `after`.
 
     Raises
     ------
     UnsupportedModelError
-        results are so great that what kernels make of them is not defined.
+        results are so great that the kernels' arithmetic on them is undefined.
     """
     f = np.float32
     first, last = scale * f(-32768 - zero_point), scale * f(32767 - zero_point)

@@ -26,7 +26,7 @@ _OUTPUT_BITS = 4
 def log_softmax(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """x minus the logarithm of the sum of exp(x) in the row.
+    """Return x minus the logarithm of the sum of exp(x) in the row.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def log_softmax(
         )
 
         def threshold(row: tirx.Expr) -> tirx.Expr:
-            # What lies lower leaves the fixed-point numbers.
+            # Lower differences overflow the fixed-point numbers.
             lowest = apply_multiplier(logarithm[row] + tirx.IntImm("int32", -(2**31)), back)
             return tirx.max(lowest, int32(least - 1))
 
@@ -65,7 +65,7 @@ def log_softmax(
         def output(row: tirx.Expr, column: tirx.Expr) -> tirx.Expr:
             difference = data[row, column].astype("int32") - greatest[row].astype("int32")
             exact = apply_multiplier(difference, factor) - logarithm[row]
-            # Never positive, so that ties go away from zero.
+            # Ties go away from zero, because `exact` is never positive.
             rounded = (exact + int32((1 << (shift - 1)) - 1)) >> int32(shift)
             value = tirx.max(rounded + int32(127), int32(-128))
             return tirx.if_then_else(difference > lower[row], value, int32(-128)).astype("int8")

@@ -1,13 +1,13 @@
 """Long short-term memory over a sequence, of int8 or int16, with a cell state of int16.
 
-A step computes, for each unit, four gates from the data and from the hidden state before the step:
+A step computes four gates for each unit, from the data and from the hidden state before the step:
 
     i, f, o = sigmoid(...),  g = tanh(...)
     cell = f * cell + i * g
     hidden = o * tanh(cell)
 
-The new hidden state is an element of the output, so it waits there until the step is over: the
-operator needs no memory but the states and the output.
+The new hidden state is part of the output, and is copied from there at the end of the step, so that
+the operator needs no memory but the states and the output.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ _CELL_POWERS = range(-30, 3)
 _LARGEST_WIDE_SHIFT = 7
 _NAMES = ("input", "forget", "cell", "output")
 _UNITS = 4
-"""Of int8, at a time."""
+"""Units that are computed at a time, of int8."""
 _INT16 = OutputLimits("int32", -32768, 32767)
-"""Of numbers that stay in variables of 32 bits."""
+"""Limits of int16 for variables of 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class LstmParameters:
-    """What an LSTM is made of.
+    """The parameters of an LSTM.
 
     Parameters
     ----------
@@ -93,13 +93,13 @@ class LstmParameters:
     data
         quantization of the data.
     hidden
-        quantization of the hidden state, which is that of the output.
+        quantization of the hidden state and the output.
     cell_scale
         a power of two; the cell state is symmetric.
     cell_clip
         the greatest magnitude of the cell state, as a real number; 0 for no limit.
     time_major
-        whether the steps are the first axis of data and output, and not the second.
+        whether the steps are the first axis of data and output, instead of the second.
     """
 
     gates: tuple[Gate, Gate, Gate, Gate]
@@ -126,7 +126,7 @@ class LstmParameters:
 
     @property
     def rounding(self) -> Rounding:
-        """Of the sums that are the arguments of the gates."""
+        """The rounding of the sums for the gates' arguments."""
         return Rounding.ONCE_16_BITS if self.data.dtype == "int16" else Rounding.TWICE
 
     @property
@@ -136,7 +136,7 @@ class LstmParameters:
         Raises
         ------
         UnsupportedModelError
-            the scale is not a power of two, or not of 2**-30 to 4.
+            the scale is not a power of two, or not in 2**-30 to 4.
         """
         power = power_of_two(self.cell_scale)
         if power is None or power not in _CELL_POWERS:
@@ -148,7 +148,7 @@ class LstmParameters:
 
     @property
     def cell_limits(self) -> OutputLimits:
-        """What the cell state is clipped to, in variables of 32 bits."""
+        """The limits of the cell state, for variables of 32 bits."""
         if not self.cell_clip > 0:
             return _INT16
         limit = int(min(float(np.float32(self.cell_clip)) / self.cell_scale, 32767.0))
@@ -162,21 +162,21 @@ def lstm(
     cell: relax.Expr,
     parameters: LstmParameters,
 ) -> tuple[relax.Expr, relax.Expr, relax.Expr]:
-    """The hidden state after each step, and hidden and cell state after the last one.
+    """Return the hidden state after each step, and hidden and cell state after the last step.
 
     Parameters
     ----------
     data
         (batch, steps, features), or (steps, batch, features), of int8 or int16.
     hidden
-        (batch, units) of the type of the data.
+        (batch, units) of the data's element type.
     cell
         (batch, units) of int16.
 
     Raises
     ------
     UnsupportedModelError
-        impossible scales, or sums that may leave 32 bits (48 for int16).
+        unsupported scales, or sums that may leave 32 bits (48 for int16).
     """
     outer, units = shape_of(data)[:2], shape_of(hidden)[1]
     arguments: list[tuple[str, relax.Expr | np.ndarray]] = [
@@ -280,14 +280,14 @@ def _add_products(
     b: tirx.Var,
     first: tirx.Expr,
 ) -> Iterator[tirx.Stmt]:
-    """Compute the sums.
+    """Return statements that compute the sums.
 
     Parameters
     ----------
     place
-        of the step in data and output.
+        first two indices of the step in data and output.
     b, first
-        the row of the batch, and the first unit.
+        index in the batch, and the first unit.
     """
     zero = tirx.IntImm("int32", 0)
     data, hidden = tensors.data, tensors.hidden
@@ -309,7 +309,7 @@ def _set_gates(
     sums: GateSums,
     unit: tirx.Expr,
 ) -> Iterator[tirx.Stmt]:
-    """Compute the gates of a unit from its sums."""
+    """Return statements that compute the gates of a unit from its sums."""
     for index, (name, result) in enumerate(zip(_NAMES, gates, strict=True)):
         argument = Local.of(f"{name}_argument", "int32")
         of_data, of_hidden = sums.of_data[index][unit], sums.of_hidden[index][unit]
@@ -323,7 +323,7 @@ def _set_gates(
 def _argument(
     parameters: LstmParameters, gate: Gate, of_data: tirx.Expr, of_hidden: tirx.Expr
 ) -> tirx.Expr:
-    """What a gate's two sums make together, each rounded and clamped; scaled for the table."""
+    """Return a gate's argument for the table: its two sums, each rescaled and clamped, added."""
     rounding = parameters.rounding
     terms = []
     for total, scale, quantization in (
@@ -336,7 +336,7 @@ def _argument(
 
 
 def _factor(scale: float, weight_scale: float, rounding: Rounding) -> QuantizedMultiplier:
-    """From sums of products to the argument of a gate."""
+    """Return the factor from sums of products to the argument of a gate."""
     product = scale * weight_scale
     factor = quantize_multiplier(product / 2.0**_ARGUMENT_POWER)
     if rounding is Rounding.ONCE_16_BITS and factor.shift > _LARGEST_WIDE_SHIFT:
@@ -355,7 +355,7 @@ def _update(
     b: tirx.Var,
     u: tirx.Expr,
 ) -> Iterator[tirx.Stmt]:
-    """Update the cell state of a unit, and write its hidden state to the output."""
+    """Return statements that update a unit's cell state, and store its hidden state as output."""
     of_input, of_forget, of_cell, of_output = (gate.get() for gate in gates)
     kept = _scaled(of_forget * tensors.cell[b, u].astype("int32"), _RESULT_SCALE)
     new = _scaled(of_input * of_cell, _RESULT_SCALE**2 / parameters.cell_scale)
@@ -375,7 +375,7 @@ def _update(
 
 
 def _scaled(product: tirx.Expr, factor: float) -> tirx.Expr:
-    """A product of int16 as an int16."""
+    """Return a product of int16, rescaled and clamped to int16."""
     return _INT16.clamp(apply_multiplier(product, quantize_multiplier(factor)))
 
 

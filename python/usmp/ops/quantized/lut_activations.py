@@ -1,4 +1,4 @@
-"""Functions of one integer, as the tables that replace them are filled."""
+"""Functions of one integer, most of them as tables that are filled at compile time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from usmp.tir.intrinsics import INVERSE_SQUARE_ROOT, INVERSE_SQUARE_ROOT_SHIFT
 def elu(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """x, or exp(x) - 1 where x is negative."""
+    """Return x, or exp(x) - 1 where x is negative."""
 
     def function(x: np.float32) -> np.float32:
         return exponential(x) - np.float32(1) if x < 0 else x
@@ -40,21 +40,21 @@ def elu(
 def exp(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """exp(x) of int8 or int16."""
-    return _of_reals(builder, Exp, data, exponential, before, after)
+    """Return exp(x) of int8 or int16."""
+    return _by_table(builder, Exp, data, exponential, before, after)
 
 
 def log(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """The natural logarithm of int8 or int16; the least integer for 0, and for what is negative."""
+    """Return the logarithm of int8 or int16; the least integer for 0 and negative numbers."""
     least, _ = integer_limits(after.dtype)
     lowest = np.float32(least - after.zero_point) * np.float32(after.scale)
 
     def function(x: np.float32) -> np.float32:
         return np.float32(math.log(float(x))) if x > 0 else lowest
 
-    return _of_reals(builder, Log, data, function, before, after)
+    return _by_table(builder, Log, data, function, before, after)
 
 
 def gelu(
@@ -64,7 +64,7 @@ def gelu(
     after: Quantization,
     approximate: bool,
 ) -> relax.Expr:
-    """x times the normal distribution at x, or `approximate` by a tanh; int8 or uint8."""
+    """Return x times the normal distribution at x, `approximate` by tanh or exact, of 8 bits."""
     one, half = np.float32(1), np.float32(0.5)
     minus_root = np.float32(-math.sqrt(0.5))
 
@@ -79,7 +79,7 @@ def gelu(
     return tabulated_real(builder, Gelu, data, function, before, after)
 
 
-def _of_reals(
+def _by_table(
     builder: relax.BlockBuilder,
     kind: type[QuantizedOp],
     data: relax.Expr,
@@ -87,15 +87,15 @@ def _of_reals(
     before: Quantization,
     after: Quantization,
 ) -> relax.Expr:
-    """A function of real numbers: of 8 bits all results, of 16 bits interpolated."""
-    by_table = interpolated if before.dtype == "int16" else tabulated_real
-    return by_table(builder, kind, data, function, before, after)
+    """Apply a function of real numbers: by a full table of 8 bits, or interpolated of 16 bits."""
+    compute = interpolated if before.dtype == "int16" else tabulated_real
+    return compute(builder, kind, data, function, before, after)
 
 
 def hard_swish(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """x * relu6(x + 3) / 6, in 16-bit fixed-point numbers.
+    """Return x * relu6(x + 3) / 6, computed in 16-bit fixed-point numbers.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def hard_swish(
         fine = (value - before.zero_point) << 7
         gate = (_gate(fine, gate_factor) + (1 << 15)) >> 1
         product = gate * _multiply_16(fine, _upper_half(output_factor))
-        # To zero, unlike the other products: the two biases cancel each other.
+        # Round to zero, unlike other products: the reference kernel's two biases cancel out.
         truncated = abs(product) >> 15
         result = truncated if product >= 0 else -truncated
         scaled = round_shift_right(result, -output_factor.shift)
@@ -127,7 +127,7 @@ def hard_swish(
 
 
 def _gate(fine: int, factor: QuantizedMultiplier) -> int:
-    """The argument over 3, moved into -1 and 1, in 15 fractional bits."""
+    """Return the argument over 3, clamped to [-1, 1], with 15 fractional bits."""
     left = factor.shift
     shifted = _saturate(fine << (left - 1), 16) if left > 0 else fine
     scaled = _multiply_16(shifted, _upper_half(factor))
@@ -139,7 +139,7 @@ def _upper_half(factor: QuantizedMultiplier) -> int:
 
 
 def _multiply_16(a: int, b: int) -> int:
-    """High half of the doubled product of 16-bit integers, to nearest."""
+    """Return the rounded high half of the doubled product of 16-bit integers."""
     return _saturate((a * b + (1 << 14)) >> 15, 16)
 
 
@@ -150,7 +150,7 @@ def _saturate(value: int, bits: int) -> int:
 def rsqrt(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """1 / sqrt(x) of int8 or int16; the greatest one for 0, and for what is negative.
+    """Return 1 / sqrt(x) of int8 or int16; the greatest integer for 0 and negative numbers.
 
     Raises
     ------
@@ -194,9 +194,9 @@ def rsqrt(
 def sqrt(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """The square root of int8 or int16, cut to an integer; 0 for what is negative.
+    """Return the square root of int8 or int16, truncated to an integer; 0 for negative numbers.
 
-    In single precision, as the reference kernel; int16 is too wide for a table of all results.
+    Computed in single precision, like the reference kernel; int16 is too wide for a full table.
 
     Raises
     ------

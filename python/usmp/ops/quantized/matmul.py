@@ -30,20 +30,20 @@ def batch_matmul(
     rounding: Rounding | None = None,
     product_scale: float | None = None,
 ) -> relax.Expr:
-    """left (..., rows, depth) times right (..., depth, columns), whose other axes are broadcast.
+    """Multiply left (..., rows, depth) by right (..., depth, columns); other axes are broadcast.
 
     Parameters
     ----------
     quantizations
-        of left, right and output, all of int8 or all of int16, or with a right one of int8.
+        of left, right and output: all int8 or all int16; right may always be int8.
     transposed
         whether left is (..., depth, rows), and whether right is (..., columns, depth).
     limits
-        of the output; those of its type by default.
+        of the output; by default, of its type.
     rounding
-        of the sums; by default as TFLite rounds those of the type.
+        of the sums; by default, TFLite's rounding for the type.
     product_scale
-        the product of the scales of left and right, as the kernel rounds it; exact by default.
+        product of the scales of left and right, as the kernel rounds it; by default, exact.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def batch_matmul(
             *batch, row, column = indices
             x = element(left, tuple(batch), _swapped([row, k], transposed[0]), first)
             y = element(right, tuple(batch), _swapped([k, column], transposed[1]), second)
-            # A single product fits into int32, of int16 too.
+            # A single product fits into int32, even of int16.
             return te.sum((x * y).astype(rounding.accumulator), k)
 
         shape = (*batches, rows, columns)

@@ -1,4 +1,4 @@
-"""Padding with the data's own elements."""
+"""Padding with mirrored elements of the data."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def mirror_pad(
     repeats_border: bool,
     quantization: Quantization | None = None,
 ) -> relax.Expr:
-    """The data between mirror images of itself.
+    """Pad the data with mirror images of itself.
 
     Parameters
     ----------
     padding
-        elements before and after each axis, at most as many as the mirror image has.
+        elements before and after each axis; at most the elements of the mirror image.
     repeats_border
-        whether the mirror image begins with the element at the border.
+        whether a mirror image includes the element at the border.
     quantization
         of input and output, for the record.
     """

@@ -12,13 +12,13 @@ from usmp.support.errors import UnsupportedModelError
 from usmp.tir.intrinsics import INVERSE_SQUARE_ROOT, INVERSE_SQUARE_ROOT_SHIFT
 
 _FRACTIONAL_BITS = 7
-"""Of the output: a scale of 1/128."""
+"""Fractional bits of the output, whose scale is 1/128."""
 
 
 def l2_normalize(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """Each row over the square root of the sum of its squares.
+    """Divide each row by the square root of the sum of its squares.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What quantizations operators take, and the limits that a fused activation sets."""
+"""Checks of quantizations, and the output limits of fused activations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ACTIVATION_RANGES: dict[str, tuple[float | None, float | None]] = {
 
 
 def activation_limits(activation: str, output: Quantization) -> OutputLimits:
-    """The limits that a fused activation sets (TFLite's CalculateActivationRangeQuantized).
+    """Return the limits of a fused activation (TFLite's CalculateActivationRangeQuantized).
 
     Raises
     ------
@@ -56,7 +56,7 @@ def activation_limits(activation: str, output: Quantization) -> OutputLimits:
 
 
 def quantize_value(real: float, quantization: Quantization) -> int:
-    """The integer nearest to `real`, ties away from zero, computed in float32 and not clamped."""
+    """Return the integer nearest to `real`, ties away from zero, not clamped; in float32."""
     with np.errstate(over="ignore"):
         ratio = float(np.float32(real) / np.float32(quantization.scale))
     if not math.isfinite(ratio) or abs(ratio) >= 2**31:
@@ -67,7 +67,7 @@ def quantize_value(real: float, quantization: Quantization) -> int:
 
 
 def round_half_away(value: float) -> int:
-    """The nearest integer, ties away from zero (C's round)."""
+    """Return the nearest integer, ties away from zero (C's round)."""
     magnitude = math.floor(abs(value))
     if abs(value) - magnitude >= 0.5:
         magnitude += 1
@@ -75,23 +75,23 @@ def round_half_away(value: float) -> int:
 
 
 def farthest(quantization: Quantization) -> int:
-    """The greatest distance of an integer from the zero point."""
+    """Return the greatest distance of an integer from the zero point."""
     least, greatest = integer_limits(quantization.dtype)
     return max(greatest - quantization.zero_point, quantization.zero_point - least)
 
 
 def is_about(quantization: Quantization, scale: float, zero_point: int) -> bool:
-    """Whether it is this one; the scale may be off by a thousandth."""
+    """Return whether a quantization has a zero point, and a scale up to a thousandth of it."""
     return abs(quantization.scale - scale) <= 1e-3 * scale and quantization.zero_point == zero_point
 
 
 def require_output(after: Quantization, scale: float, zero_point: int) -> None:
-    """Check that the output has the quantization that its operator always writes.
+    """Check that the output has the only quantization that its operator supports.
 
     Raises
     ------
     UnsupportedModelError
-        it has another.
+        the quantization differs.
     """
     if not is_about(after, scale, zero_point):
         raise UnsupportedModelError(
@@ -101,7 +101,7 @@ def require_output(after: Quantization, scale: float, zero_point: int) -> None:
 
 
 def require_no_zero_points(quantizations: Sequence[Quantization]) -> None:
-    """Check that all zero points are 0, or the type, which is that of all, may have others.
+    """Check that all zero points are 0 if the type, which is the same for all, is int16.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def require_symmetric_input(before: Quantization) -> None:
     Raises
     ------
     UnsupportedModelError
-        it is another.
+        it is not 0.
     """
     if before.zero_point != 0:
         raise UnsupportedModelError(

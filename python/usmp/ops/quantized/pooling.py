@@ -22,9 +22,9 @@ def average_pool(
     layout: Layout,
     both: Quantization,
 ) -> relax.Expr:
-    """The mean of the elements under the kernel that are inside, rounded half away from zero.
+    """Return the mean of the window's elements inside the data, rounded half away from zero.
 
-    `both` input and output have one quantization.
+    `both` is the quantization of input and output.
     """
 
     def mean(total: tirx.Expr, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
@@ -71,12 +71,12 @@ def rescaled_average_pool(
     counts_padding: bool = False,
     rounding: Rounding = Rounding.TWICE,
 ) -> relax.Expr:
-    """The mean at the scale of the output, of whatever number of elements.
+    """Return the mean of the window's elements, rescaled to the output.
 
     Parameters
     ----------
     counts_padding
-        elements outside the data are zeros; else the mean is of those inside.
+        whether padding counts as zeros; else the mean is over the elements inside the data.
     """
     counts = [window.kernel[0] * window.kernel[1]] if counts_padding else window.tap_counts()
     factors = [factor_of((before.scale,), after.scale * count, rounding) for count in counts]
@@ -95,7 +95,7 @@ def rescaled_average_pool(
 
 
 def _chosen(count: tirx.Expr, counts: Sequence[int], values: Sequence[int]) -> tirx.Expr:
-    """The value that belongs to a count."""
+    """Return the expression that selects the value of a count."""
     (_, chosen), *rest = [(c, tirx.IntImm("int32", v)) for c, v in zip(counts, values, strict=True)]
     for of, value in rest:
         chosen = tirx.Select(count == tirx.IntImm("int32", of), value, chosen)
@@ -110,7 +110,7 @@ def max_pool(
     layout: Layout,
     both: Quantization,
 ) -> relax.Expr:
-    """The greatest element under the kernel; `both` input and output have one quantization."""
+    """Return the greatest element of the window; `both` is the quantization of input and output."""
     least, _ = integer_limits("int32")
 
     def clamped(greatest: tirx.Expr, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
@@ -130,9 +130,9 @@ def _pool(
     finish: Callable[[tirx.Expr, tirx.Var, tirx.Var], tirx.Expr],
     layout: Layout,
 ) -> relax.Expr:
-    """`reduce` over the window, in which elements outside the data are `outside`.
+    """Reduce over the window, in which elements outside of the data are `outside`.
 
-    `finish` gives the output element of a reduced int32, row and column.
+    `finish` maps a reduced int32, row and column to the output element.
     """
     batch, _, _, channels = layout.named(shape_of(data))
     shape = layout.order(batch, *window.output, channels)

@@ -30,7 +30,7 @@ def mean(
     after: Quantization,
     rounding: Rounding = Rounding.TWICE,
 ) -> relax.Expr:
-    """The mean over `axes`, which the output lacks.
+    """Return the mean over `axes`, which are removed.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def reduce_sum(
     after: Quantization,
     rounding: Rounding = Rounding.TWICE,
 ) -> relax.Expr:
-    """The sum over `axes`, which the output lacks.
+    """Return the sum over `axes`, which are removed.
 
     Raises
     ------
@@ -64,14 +64,14 @@ def reduce_sum(
 def factor_of_mean(
     before: Quantization, after: Quantization, count: int, rounding: Rounding
 ) -> QuantizedMultiplier:
-    """From a sum of `count` elements to their mean."""
+    """Return the factor from a sum of `count` elements to their mean."""
     if rounding is Rounding.AS_FLOAT:
         return factor_of((before.scale,), after.scale * count, rounding)
     return _divided(quantize_multiplier(before.scale / after.scale), count)
 
 
 def _divided(factor: QuantizedMultiplier, count: int) -> QuantizedMultiplier:
-    """The factor over `count`, with as many bits as fit."""
+    """Return the factor over `count`, with as many bits as fit."""
     shift = min(count.bit_length() - 1, 32, 31 + factor.shift)
     return QuantizedMultiplier((factor.multiplier << shift) // count, factor.shift - shift)
 
@@ -108,7 +108,7 @@ def _scaled_sum(
 def reduce_max(
     builder: relax.BlockBuilder, data: relax.Expr, axes: Sequence[int], both: Quantization
 ) -> relax.Expr:
-    """The greatest element over `axes`, which the output lacks; `both` have one quantization."""
+    """Return the maximum over `axes`, which are removed; `both` quantizes input and output."""
     record = ReduceMax((both,), (both,), axes=tuple(axes))
     return reduced(builder, record, data, axes, te.max, lambda x: x, lambda x: x)
 
@@ -116,7 +116,7 @@ def reduce_max(
 def reduce_min(
     builder: relax.BlockBuilder, data: relax.Expr, axes: Sequence[int], both: Quantization
 ) -> relax.Expr:
-    """The least element over `axes`, which the output lacks; `both` have one quantization."""
+    """Return the minimum over `axes`, which are removed; `both` quantizes input and output."""
     record = ReduceMin((both,), (both,), axes=tuple(axes))
     return reduced(builder, record, data, axes, te.min, lambda x: x, lambda x: x)
 
@@ -130,7 +130,7 @@ def reduced(
     take: Callable[[tirx.Expr], tirx.Expr],
     finish: Callable[[tirx.Expr], tirx.Expr],
 ) -> relax.Expr:
-    """`finish` of `reduce` of `take` of the elements over `axes`, which the output lacks."""
+    """Reduce over `axes`, which are removed: `take` maps elements, and `finish` maps results."""
     shape = shape_of(data)
     kept = [axis for axis in range(len(shape)) if axis not in axes]
 
@@ -157,7 +157,7 @@ def argmax(
     dtype: str,
     quantization: Quantization | None = None,
 ) -> relax.Expr:
-    """Where along `axis`, which the output lacks, the first greatest element is.
+    """Return the position along `axis`, which is removed, of the first greatest element.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def argmin(
     dtype: str,
     quantization: Quantization | None = None,
 ) -> relax.Expr:
-    """Where along `axis`, which the output lacks, the first least element is; as `argmax`."""
+    """Return the position along `axis` of the first least element; see `argmax`."""
     return _position(builder, data, axis, dtype, quantization, greatest=False)
 
 
@@ -209,7 +209,7 @@ def _position(
         k = te.reduce_axis((0, depth), "k")
 
         def key(*indices: tirx.Var) -> tirx.Expr:
-            # Of equal elements the position decides: the first one counts.
+            # The position breaks ties, so that the first of equal elements is chosen.
             rank = last - k.var if greatest else k.var
             element = data(*indices[:axis], k, *indices[axis:]).astype("int32")
             return (te.max if greatest else te.min)(element * extent + rank, k)

@@ -1,4 +1,4 @@
-"""From a 32-bit accumulator to an output integer, with one factor or one for each channel."""
+"""Rescaling of accumulators to output integers, with one factor or one for each channel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Rescale:
     Parameters
     ----------
     factors
-        one, or one for each output channel.
+        one factor, or one for each output channel.
     output
         quantization of the output.
     limits
@@ -35,7 +35,7 @@ class Rescale:
 
     @property
     def zero_point(self) -> int:
-        """Of the output."""
+        """The zero point of the output."""
         return self.output.zero_point
 
     def __post_init__(self) -> None:
@@ -64,5 +64,5 @@ class Rescale:
         return self.finish(multiply(total, multiplier, shift, self.rounding))
 
     def finish(self, scaled: tirx.Expr) -> tirx.Expr:
-        """The output integer of what the factor made of an accumulator."""
+        """Return the output integer of an accumulator times its factor."""
         return self.limits.clamp(scaled + tirx.IntImm("int32", self.zero_point))

@@ -1,6 +1,6 @@
-"""What a factor makes of arrays of accumulators, as the functions of the emitted C do it.
+"""Rescaling of arrays of accumulators at compile time, exactly like the emitted C.
 
-These are `usmp.ops.quantized.fixed_point.multiply` in NumPy, for what is computed at compile time.
+These functions are `usmp.ops.quantized.fixed_point.multiply` in NumPy.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from usmp.ops.quantized.fixed_point import Rounding
 def rescaled(
     value: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, rounding: Rounding
 ) -> np.ndarray:
-    """Accumulators times factors, rounded, before zero point and clamp: int64.
+    """Return accumulators times factors, rounded, before zero point and clamp: int64.
 
     Parameters
     ----------
     value
-        int64, within the type of the rounding's accumulators.
+        int64 accumulators, which fit the accumulator type of the rounding.
     multiplier, shift
-        int64, of the same shape, or one that is broadcast to it.
+        int64, of a shape that is broadcast to the shape of `value`.
     """
     if rounding is Rounding.TWICE:
         return rescaled_twice(value, multiplier, shift)
@@ -35,7 +35,7 @@ def rescaled(
 
 
 def rescaled_twice(value: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """`QuantizedMultiplier.apply` of arrays of int64, before zero point and clamp."""
+    """Apply `QuantizedMultiplier.apply` to arrays of int64, before zero point and clamp."""
     left, right = np.maximum(shift, 0), np.maximum(-shift, 0)
     shifted = (value << left).astype(np.int32).astype(np.int64)
     high = (shifted * multiplier + (1 << 30)) >> 31
@@ -47,8 +47,8 @@ def rescaled_twice(value: np.ndarray, multiplier: np.ndarray, shift: np.ndarray)
 def never_wraps(
     value: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, rounding: Rounding
 ) -> np.ndarray:
-    """Whether accumulators of at most this magnitude stay within the types on the way, also when a
-    zero point is added to the result: bool. Then no greater accumulator gives less."""
+    """Return whether no intermediate overflows for accumulators of at most this magnitude, zero
+    point included: bool. The rescaling is monotonic then."""
     room = 2.0**31 - 2.0**16
     if rounding is Rounding.TWICE:
         greatest = np.abs(value) * 2.0 ** np.maximum(shift, 0)

@@ -1,4 +1,4 @@
-"""8-bit integers at another scale, as TFLite's reference kernels join them."""
+"""Rescaling of 8-bit integers for concatenation, like TFLite's reference kernels."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from usmp.ops.records.elementwise import RescaleToJoin
 def rescale_to_join(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """`data` (int8 or uint8) at the scale and zero point of what it is joined with.
+    """Rescale `data` (int8 or uint8) to the quantization of a concatenation.
 
-    In single precision: TFLite's ConcatenationWithScaling.
+    Computed in single precision, like TFLite's ConcatenationWithScaling.
     """
     scale = np.float32(before.scale) * (np.float32(1) / np.float32(after.scale))
     bias = np.float32(-before.zero_point) * scale

@@ -1,4 +1,4 @@
-"""Images in another size."""
+"""Resizing of images."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from usmp.ops.window import Layout
 from usmp.support.errors import UnsupportedModelError
 
 _BITS = 10
-"""Bits below the point of a place between two elements."""
+"""Fractional bits of a position between two elements."""
 
 
 def _index_type(extent: int) -> type[np.integer]:
@@ -24,16 +24,16 @@ def _index_type(extent: int) -> type[np.integer]:
 
 @dataclass(frozen=True)
 class Resize:
-    """Rows, or columns, in another number.
+    """The resizing of rows or columns.
 
     Parameters
     ----------
     data, output
-        how many there are, and how many there shall be.
+        number of rows or columns of the data and of the output.
     align_corners
-        the first and last elements fall together.
+        whether the first and last elements of data and output coincide.
     half_pixel_centers
-        an element is a square whose value is that of its center.
+        whether an element is at the center of a pixel, instead of its corner.
     """
 
     data: int
@@ -43,43 +43,43 @@ class Resize:
 
     @property
     def _spans(self) -> tuple[int, int]:
-        """What is as long in the data as in the output, in elements of each."""
+        """Elements of the data and of the output that span the same length."""
         less = 1 if self.align_corners and self.output > 1 else 0
         return self.data - less, self.output - less
 
     @property
     def _single_scale(self) -> np.float32:
-        """Elements of the data for one of the output, in single precision."""
+        """Elements of the data for one element of the output, in single precision."""
         extent, count = self._spans
         return np.float32(extent) / np.float32(count)
 
     def nearest(self) -> np.ndarray:
-        """The element of the data for each one of the output, in single precision: int16 or int32.
+        """Return the index in the data for each element of the output: int16 or int32.
 
-        TFLite's GetNearestNeighbor.
+        Computed in single precision: TFLite's GetNearestNeighbor.
         """
         places = np.arange(self.output, dtype=np.float32)
         places += np.float32(0.5 if self.half_pixel_centers else 0)
         places *= self._single_scale
         chosen = np.floor(places)
         if self.align_corners:
-            # Ties away from zero, as C rounds; the difference is exact, a sum would not be.
+            # Round ties away from zero, like C. The difference is exact; `places + 0.5` is not.
             chosen += places - chosen >= 0.5
         return np.clip(chosen, 0, self.data - 1).astype(_index_type(self.data))
 
     def place(self, index: tirx.Var) -> tirx.Expr:
-        """Where an element of the output is in the data, in units of 2**-10: int32.
+        """Return the position in the data of an element of the output, in units of 2**-10: int32.
 
         TFLite's ComputeInterpolationValuesInteger.
 
         Raises
         ------
         UnsupportedModelError
-            a place takes more than 32 bits.
+            a position takes more than 32 bits.
         """
         extent, count = self._spans
         scale = ((extent << _BITS) + count // 2) // count
-        # Weights have twice the bits below the point.
+        # Weights have twice the fractional bits.
         if max(scale << _BITS, (self.data + 1) << _BITS) >= 2**31:
             raise UnsupportedModelError(
                 f"{self.data} rows or columns are too many to be resized to {self.output}: places "
@@ -89,8 +89,8 @@ class Resize:
         return place + (scale // 2 - (1 << (_BITS - 1))) if self.half_pixel_centers else place
 
     def interpolation(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For each element of the output the ones of the data before and after it, int16 or int32,
-        and the weight of the latter, in single precision.
+        """Return the elements of the data before and after each element of the output, int16 or
+        int32, and the weight of the element after it, in single precision.
 
         TFLite's ComputeInterpolationValues.
         """
@@ -130,7 +130,7 @@ def resize_nearest(
     layout: Layout,
     quantization: Quantization | None = None,
 ) -> relax.Expr:
-    """Each element of the output is the nearest one of the data, an image of any type.
+    """Resize an image of any type: each element is the nearest element of the data.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def _output_shape(
 
 
 def _chosen(index: tirx.Var, division: _Division | None, table: te.Tensor | None) -> tirx.Expr:
-    """The element of the data for one of the output."""
+    """Return the index in the data for an index in the output."""
     if division is not None:
         return tirx.floordiv(index * division.factor + division.offset, division.divisor)
     assert table is not None
@@ -176,7 +176,7 @@ def _chosen(index: tirx.Var, division: _Division | None, table: te.Tensor | None
 
 
 class _Division(NamedTuple):
-    """(index * factor + offset) // divisor."""
+    """The formula (index * factor + offset) // divisor."""
 
     factor: int
     offset: int
@@ -184,8 +184,11 @@ class _Division(NamedTuple):
 
 
 def _division(side: Resize, table: np.ndarray) -> _Division | None:
-    """What gives the same as the table without its bytes, and shows the planner which elements are
-    read when: the place in whole numbers, of the edge, of the center, or between the corners."""
+    """Return an integer formula that equals the table, or None.
+
+    It needs no bytes, and shows the planner which elements each iteration reads. Tried are the
+    positions of edges, of centers, and between aligned corners.
+    """
     corners = max(side.output - 1, 1)
     for division in (
         _Division(side.data, 0, side.output),
@@ -210,7 +213,7 @@ def resize_bilinear(
     layout: Layout,
     quantization: Quantization | None = None,
 ) -> relax.Expr:
-    """Each element of the output is a mean of the four around it, rounded half away from zero.
+    """Resize by weighted means of the four nearest elements, rounded half away from zero.
 
     Parameters
     ----------
@@ -221,7 +224,7 @@ def resize_bilinear(
     """
     shape = _output_shape(data, sides, layout)
     dtype = str(data.ty.dtype)
-    # 128 * (2 * 2**10)**2 is less than 2**31: 8-bit elements need no wider sum.
+    # 8-bit elements need no wider sum, because 128 * (2 * 2**10)**2 is less than 2**31.
     wide = "int32" if dtype == "int8" else "int64"
 
     def compute(data: te.Tensor) -> te.Tensor:
@@ -244,7 +247,7 @@ def resize_bilinear(
 
 
 def _neighbors(side: Resize, index: tirx.Var) -> list[tuple[tirx.Expr, tirx.Expr]]:
-    """The elements before and after a place, and their weights, which are 2**10 in all."""
+    """Return the elements before and after a position, with their weights, whose sum is 2**10."""
     place = side.place(index)
     one, last = tirx.IntImm("int32", 1 << _BITS), tirx.IntImm("int32", side.data - 1)
     before = tirx.max(tirx.truncdiv(place, one), tirx.IntImm("int32", 0))
@@ -260,8 +263,8 @@ def resize_bilinear_in_single(
     layout: Layout,
     quantization: Quantization | None = None,
 ) -> relax.Expr:
-    """As `resize_bilinear`, of uint8 or float32, in single precision: so do TFLite's reference
-    kernels."""
+    """Resize uint8 or float32 like `resize_bilinear`, but in single precision, like TFLite's
+    reference kernels."""
     shape, dtype = _output_shape(data, sides, layout), str(data.ty.dtype)
 
     def compute(data: te.Tensor, *tables: te.Tensor) -> te.Tensor:
@@ -271,7 +274,7 @@ def resize_bilinear_in_single(
             columns = [table[x].astype("int32") for table in tables[3:5]]
             below, beside = tables[2][y], tables[5][x]
             one = tirx.const(1, "float32")
-            # In the order of the reference, on which the last bit depends.
+            # Sum in the order of the reference, because the last bit depends on it.
             corners = [
                 (rows[0], columns[0], one - below, one - beside),
                 (rows[1], columns[0], below, one - beside),

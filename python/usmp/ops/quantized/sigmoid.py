@@ -1,6 +1,6 @@
 """LOGISTIC and TANH on int16: linear interpolation in a table of 256 values of the sigmoid.
 
-The argument is scaled so that 3 * 2**12 stands for 1; tanh(x) = 2 * sigmoid(2 * x) - 1.
+The argument is scaled so that 3 * 2**12 represents 1; tanh(x) = 2 * sigmoid(2 * x) - 1.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from usmp.support.errors import UnsupportedModelError
 from usmp.tir.intrinsics import INTERPOLATED_LOGISTIC, INTERPOLATED_TANH, SIGMOID_INDEX
 
 ARGUMENT_FACTOR = 3
-"""What integers of scale 2**-12 are multiplied by."""
+"""Multiplier of arguments of scale 2**-12."""
 _STEPS = 24
-"""Entries of the table for an argument of 1."""
+"""Entries of the table for each 1 of the argument."""
 
 
 def sigmoid_table() -> np.ndarray:
-    """sigmoid(i / 24) in 16 fractional bits, for i from 0 to 255.
+    """Return sigmoid(i / 24) with 16 fractional bits, for i from 0 to 255.
 
-    Lines between points of a curve lie on one side of it. Each entry is moved to the other side, by
-    half of what the middle of a line would miss, so that the largest error is halved.
+    Chords of a curve lie on one side of it. Each entry is moved to the other side by half of the
+    error in the middle of a chord, so that the largest error is halved.
     """
 
     def entry(index: int) -> int:
@@ -43,7 +43,7 @@ def sigmoid_table() -> np.ndarray:
 def interpolated_sigmoid(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """sigmoid(x), in 15 fractional bits."""
+    """Return sigmoid(x) with 15 fractional bits."""
     record = Logistic((before,), (after,))
     return _by_table(builder, record, data, _argument_scale(before, (0,)), logistic_of)
 
@@ -51,7 +51,7 @@ def interpolated_sigmoid(
 def interpolated_tanh(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """tanh(x), in 15 fractional bits."""
+    """Return tanh(x) with 15 fractional bits."""
     record = Tanh((before,), (after,))
     return _by_table(builder, record, data, _argument_scale(before, (0, 1)), tanh_of)
 
@@ -63,7 +63,7 @@ def _by_table(
     scale: tuple[int, int],
     function: Callable[[tirx.Expr, te.Tensor], tirx.Expr],
 ) -> relax.Expr:
-    """`function` of each element, scaled by a multiplier and a shift, and of `sigmoid_table`."""
+    """Apply `function` to each element, scaled by a multiplier and a shift, and `sigmoid_table`."""
     shape = shape_of(data)
 
     def compute(data: te.Tensor, table: te.Tensor) -> te.Tensor:
@@ -77,12 +77,12 @@ def _by_table(
 
 
 def _argument_scale(before: Quantization, direct_shifts: tuple[int, ...]) -> tuple[int, int]:
-    """What the integers are multiplied by, and then shifted to the right by.
+    """Return the multiplier of arguments, and the right shift after it.
 
     Parameters
     ----------
     direct_shifts
-        a scale of 2**(shift - 12) needs no rounding for these shifts.
+        shifts for which a scale of 2**(shift - 12) needs no rounding.
     """
     require_symmetric_input(before)
     power = power_of_two(before.scale)
@@ -100,9 +100,9 @@ def _argument_scale(before: Quantization, direct_shifts: tuple[int, ...]) -> tup
 
 
 def power_of_two(scale: float) -> int | None:
-    """Its exponent if the scale is a power of two, else None.
+    """Return the exponent of a scale that is a power of two, else None.
 
-    In single precision and with the tolerance of the reference kernels' CheckedLog2.
+    Computed in single precision, with the tolerance of the reference kernels' CheckedLog2.
     """
     logarithm = np.log(np.float32(scale)) * (np.float32(1) / np.log(np.float32(2)))
     nearest = round(float(logarithm))
@@ -110,7 +110,7 @@ def power_of_two(scale: float) -> int | None:
 
 
 def scaled_argument(value: tirx.Expr, multiplier: int, shift: int) -> tirx.Expr:
-    """`value` (int32) times the multiplier, shifted to the right and rounded."""
+    """Multiply `value` (int32), shift the product to the right, and round."""
     product = value * int32(multiplier)
     if shift == 0:
         return product
@@ -118,19 +118,19 @@ def scaled_argument(value: tirx.Expr, multiplier: int, shift: int) -> tirx.Expr:
 
 
 def logistic_of(argument: tirx.Expr, table: te.Tensor | tirx.Buffer) -> tirx.Expr:
-    """The sigmoid of a scaled argument (int32) by `sigmoid_table`, in 15 fractional bits: int32."""
+    """Return sigmoid of a scaled int32 argument by `sigmoid_table`, 15 fractional bits: int32."""
     return _interpolated(INTERPOLATED_LOGISTIC, 9, argument, table)
 
 
 def tanh_of(argument: tirx.Expr, table: te.Tensor | tirx.Buffer) -> tirx.Expr:
-    """tanh of a scaled argument (int32) by `sigmoid_table`, in 15 fractional bits: int32."""
+    """Return tanh of a scaled int32 argument by `sigmoid_table`, 15 fractional bits: int32."""
     return _interpolated(INTERPOLATED_TANH, 8, argument, table)
 
 
 def _interpolated(
     function: str, bits: int, argument: tirx.Expr, table: te.Tensor | tirx.Buffer
 ) -> tirx.Expr:
-    # The function adds 1 itself: for an index that might overflow, TVM changes to 64 bits.
+    # The C function adds 1 to the index, because TVM widens a sum that may overflow to 64 bits.
     low, high = (
         table[tirx.call_pure_extern("int32", SIGMOID_INDEX, argument, int32(bits), int32(next_))]
         for next_ in (0, 1)

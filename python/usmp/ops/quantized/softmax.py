@@ -24,7 +24,7 @@ from usmp.ops.records.reductions import Softmax
 from usmp.support.errors import UnsupportedModelError
 
 DIFFERENCE_BITS = 5
-"""Integer bits of the arguments of exp: above -32."""
+"""Integer bits of the arguments of exp, which are above -32."""
 _SUM_BITS = 12
 """Integer bits of the sum of a row's exponentials."""
 
@@ -36,14 +36,14 @@ def softmax(
     after: Quantization,
     beta: float,
 ) -> relax.Expr:
-    """exp(beta * x) over its sum in the row.
+    """Return exp(beta * x) over its sum in the row.
 
     Parameters
     ----------
     data
         (rows, depth) of int8 or uint8.
     after
-        of scale 1/256 (int8, uint8) or 1/65536 (int16), and with the least value as zero point.
+        scale 1/256 (int8, uint8) or 1/65536 (int16); the zero point is the least integer.
 
     Raises
     ------
@@ -62,9 +62,9 @@ def softmax(
         shift = te.compute((rows,), lambda r: zeros[r] - int32(_SUM_BITS + 31 - bits), "shift")
 
         def reciprocal(row: tirx.Expr) -> tirx.Expr:
-            # No total is 0, which alone has 32 zeros.
+            # The shift is below 32, because no total is 0.
             fraction = (total[row] << (zeros[row] & int32(31))) & int32(gemmlowp.INT32_MAX)
-            # All results are 0 where the shift is too far to be carried out.
+            # All results are 0 if C does not define so large a shift.
             return tirx.Select(shift[row] >= int32(-31), one_over_one_plus(fraction), int32(0))
 
         scale = te.compute((rows,), reciprocal, "reciprocal")
@@ -82,7 +82,7 @@ def softmax(
 
 
 def greatest_of_rows(data: te.Tensor) -> te.Tensor:
-    """The greatest element of each row."""
+    """Return the greatest element of each row."""
     rows, depth = (int(extent) for extent in data.shape)
     k = te.reduce_axis((0, depth), "k")
     return te.compute((rows,), lambda r: te.max(data[r, k], k), "greatest")
@@ -91,12 +91,12 @@ def greatest_of_rows(data: te.Tensor) -> te.Tensor:
 def sum_of_exponentials(
     data: te.Tensor, greatest: te.Tensor, table: te.Tensor
 ) -> tuple[Callable[[tirx.Expr, tirx.Expr], tirx.Expr], te.Tensor]:
-    """exp of the difference to the greatest element of the row, by `table`, and its sums.
+    """Return exp of the difference to the greatest element of the row, by `table`, and its sums.
 
     Returns
     -------
     tuple[Callable[[tirx.Expr, tirx.Expr], tirx.Expr], te.Tensor]
-        The function of row and column, in 31 fractional bits; a tensor of the sums, in 19.
+        A function of row and column, with 31 fractional bits; a tensor of sums, with 19.
     """
     rows, depth = (int(extent) for extent in data.shape)
     j = te.reduce_axis((0, depth), "j")
@@ -109,7 +109,7 @@ def sum_of_exponentials(
 
     def term(row: tirx.Expr) -> tirx.Expr:
         value = exponential(row, j)
-        # To nearest; adding one half first could overflow.
+        # Round to nearest after the shift, because adding one half before it could overflow.
         half = (value >> int32(_SUM_BITS - 1)) & int32(1)
         return (value >> int32(_SUM_BITS)) + half
 
@@ -131,7 +131,7 @@ def require_summable(depth: int) -> None:
 
 
 def exponentials(scale: float, beta: float) -> np.ndarray:
-    """exp(-beta * scale * d) in 31 fractional bits for d = 0, 1, ... until it counts no more.
+    """Return exp(-beta * scale * d) with 31 fractional bits for d = 0, 1, ... until sums ignore it.
 
     Raises
     ------
@@ -149,14 +149,14 @@ def exponentials(scale: float, beta: float) -> np.ndarray:
 
 
 def difference_factor(scale: float, beta: float) -> QuantizedMultiplier:
-    """From differences of integers to numbers of 26 fractional bits.
+    """Return the factor from differences of integers to numbers with 26 fractional bits.
 
     Raises
     ------
     UnsupportedModelError
         `beta * scale` is too small.
     """
-    # From 2**30 on, all but the greatest element count nothing.
+    # From 2**30 on, only the greatest element contributes.
     factor = quantize_multiplier(min(beta * scale * 2.0 ** (31 - DIFFERENCE_BITS), 2.0**30 - 1.0))
     if factor.shift < 0 or factor.multiplier == 0:
         raise UnsupportedModelError(

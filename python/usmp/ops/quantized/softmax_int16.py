@@ -23,7 +23,7 @@ from usmp.ops.records.reductions import Softmax
 from usmp.support.errors import UnsupportedModelError
 
 _SCALE = np.float32(2) / np.float32(65535)
-"""Of the values of both tables."""
+"""Scale of the values of both tables."""
 _LARGEST_DEPTH = (2**31 - 1) // 32767
 
 
@@ -34,7 +34,7 @@ def softmax_int16(
     after: Quantization,
     beta: float,
 ) -> relax.Expr:
-    """exp(beta * x) over its sum in the row.
+    """Return exp(beta * x) over its sum in the row.
 
     Parameters
     ----------
@@ -46,8 +46,7 @@ def softmax_int16(
     Raises
     ------
     UnsupportedModelError
-        other zero points or another output scale, or rows so long that their
-        sum may leave int32.
+        other zero points or another output scale, or rows so long that a sum may leave int32.
     """
     rows, depth = shape_of(data)
     require_output(after, 1 / 32768, 0)
@@ -56,7 +55,7 @@ def softmax_int16(
         raise UnsupportedModelError(
             f"a softmax of {depth} elements a row; at most {_LARGEST_DEPTH} are supported"
         )
-    # The argument of the exponential: 65535 below the greatest element of the row is exp(-10).
+    # The argument of exp is scaled so that 65535 below the greatest element gives exp(-10).
     factor = quantize_multiplier(before.scale * beta / (10.0 / 65535.0))
 
     def compute(data: te.Tensor, exponentials: te.Tensor, corrections: te.Tensor) -> te.Tensor:
@@ -73,15 +72,15 @@ def softmax_int16(
                 arguments[r, c], lambda index: exponentials[index].astype("int32")
             )
 
-        # Two equal stages, so that each is computed where it is read, one element at a time.
+        # Use two equal stages, so that each is computed at its only reader, element by element.
         summand = exponentials_of_rows("argument_of_summand")
         dividend = exponentials_of_rows("argument_of_dividend")
         total = te.compute((rows,), lambda r: te.sum(summand(r, j), j), "total")
         zeros = te.compute((rows,), lambda r: leading_zeros(total[r]), "zeros")
 
         def fraction(row: tirx.Expr) -> tirx.Expr:
-            # The highest bit of the sum becomes bit 30: above it, there is a bit left for one half.
-            # Not by `zeros`: without a call, the stage would be repeated wherever it is read.
+            # The highest bit of the sum becomes bit 30, so that adding one half does not overflow.
+            # Call `leading_zeros` again: a stage without a call would be recomputed at each reader.
             shift = leading_zeros(total[row]) - int32(1)
             normal = (total[row] << shift).astype("uint32")
             rounded = (normal + tirx.const(1 << 13, "uint32")) >> tirx.const(14, "uint32")
@@ -108,12 +107,12 @@ def softmax_int16(
 
 
 def _inside(argument: tirx.Expr) -> tirx.Expr:
-    """Moved into int16."""
+    """Clamp an argument to int16."""
     return tirx.min(tirx.max(argument, int32(-32768)), int32(32767))
 
 
 def exponential_table() -> np.ndarray:
-    """exp from -10 to 0, in 15 fractional bits."""
+    """Return exp from -10 to 0, with 15 fractional bits."""
     span = np.float32(65535)
     return interpolation_table(
         lambda x: np.float32(math.exp(float(x))), np.float32(10) / span, 32767, _SCALE
@@ -121,19 +120,19 @@ def exponential_table() -> np.ndarray:
 
 
 def reciprocal_table() -> np.ndarray:
-    """1 / (1 + x) from 0 to 1, in 15 fractional bits."""
+    """Return 1 / (1 + x) from 0 to 1, with 15 fractional bits."""
     one = np.float32(1)
     return interpolation_table(lambda x: one / (one + x), one / np.float32(65535), -32768, _SCALE)
 
 
 def reciprocal_corrections() -> np.ndarray:
-    """What is missing from quotients to the values of `reciprocal_table`: half of its bytes."""
+    """Return `reciprocal_table` minus rounded quotients, which takes half of the table's bytes."""
     nearest = [_rounded_quotient(index) for index in range(STEPS + 1)]
     return np.array(reciprocal_table() - np.array(nearest), np.int8)
 
 
 def _rounded_quotient(index: int) -> int:
-    """2**15 / (1 + index / steps), to nearest."""
+    """Return 2**15 / (1 + index / STEPS), rounded to nearest."""
     denominator = STEPS + index
     return ((STEPS << 16) + denominator) // (2 * denominator)
 

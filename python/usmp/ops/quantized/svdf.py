@@ -1,8 +1,8 @@
 """SVDF: a layer of filters over features and then over time, of int8.
 
-Each filter is a product of two: one weighs the features of an input, the other one the results of
-the first for the last inputs, which are kept from run to run ("Compressing Deep Neural Networks
-using a Rank-Constrained Topology", P. Nakkiran et al., 2015).
+Each filter is a product of two filters: the first weighs the features of an input, the second
+weighs the first one's results for the last inputs, which are a state ("Compressing Deep Neural
+Networks using a Rank-Constrained Topology", P. Nakkiran et al., 2015).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from usmp.ops.statements import call_in_place, loop
 from usmp.support.errors import UnsupportedModelError
 
 _FILTERS = 4
-"""Of which features are summed at once."""
+"""Filters whose features are summed at once."""
 
 
 @dataclass(frozen=True)
 class SvdfWeights:
-    """The constants of an SVDF whose filters come in groups of `rank`, one group for each unit.
+    """The constants of an SVDF; each unit has a group of `rank` consecutive filters.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ class SvdfWeights:
     bias: np.ndarray
 
     def check(self) -> None:
-        """Check that the shapes go together.
+        """Check that the shapes are consistent.
 
         Raises
         ------
         UnsupportedModelError
-            they do not.
+            the shapes are not consistent.
         """
         filters, units = len(self.features), len(self.bias)
         if len(self.time) != filters or units == 0 or filters % units or 0 in self.time.shape:
@@ -80,21 +80,21 @@ def svdf(
     weights: SvdfWeights,
     quantizations: tuple[Quantization, Quantization, Quantization],
 ) -> tuple[relax.Expr, relax.Expr]:
-    """The output, (batch, units) of int8, and the state after it.
+    """Return the output, (batch, units) of int8, and the next state.
 
     Parameters
     ----------
     data
         (batch, features) of int8.
     state
-        (batch, filters * memory) of int8 or int16, the filters one after the other.
+        (batch, filters * memory) of int8 or int16, filter by filter.
     quantizations
         of data, state and output.
 
     Raises
     ------
     UnsupportedModelError
-        impossible shapes, or scales or sums that leave 32 bits.
+        inconsistent shapes, or scales or sums that leave 32 bits.
     """
     weights.check()
     before, kept, after = quantizations
@@ -110,11 +110,11 @@ def _remember(
     before: Quantization,
     kept: Quantization,
 ) -> relax.Expr:
-    """The state without the oldest results, and with those for `data`."""
+    """Replace the oldest results in the state by the results for `data`, in place."""
     batch = shape_of(data)[0]
     filters, memory = weights.time.shape
     accumulator_range(weights.features, None, before, "int32")
-    # In single precision, as in the reference kernel; and so is the other ratio.
+    # Compute both ratios in single precision, like the reference kernel.
     ratio = np.float32(before.scale) * np.float32(weights.features_scale) / np.float32(kept.scale)
     factor = quantize_multiplier(float(ratio))
 
@@ -125,11 +125,12 @@ def _remember(
             totals = tirx.decl_buffer((number,), "int32", "totals", scope="local")
             start = f * memory
 
-            # The oldest of a filter becomes the newest of the one before, which is stored after.
+            # One loop moves all filters: it also moves a filter's oldest result to the previous
+            # filter's newest one, which is stored afterwards.
             def move(m: tirx.Var) -> tirx.Stmt:
                 return tirx.BufferStore(state, state[row, start + m + 1], [row, start + m])
 
-            # The reference kernel adds the zero point to what is clamped already, and so do we.
+            # Add the zero point after clamping, like the reference kernel.
             def store(n: int) -> tirx.Stmt:
                 value = limits.clamp(apply_multiplier(totals[n], factor))
                 newest = (value + tirx.IntImm("int32", kept.zero_point)).astype(kept.dtype)
@@ -168,9 +169,9 @@ def _weigh(
     kept: Quantization,
     after: Quantization,
 ) -> relax.Expr:
-    """What each unit makes of its filters' results."""
+    """Sum the results of each unit's filters over time, and rescale to the output."""
     shape = (shape_of(state)[0], len(weights.bias))
-    # The filters of a unit, and what they remember, are one after the other.
+    # The filters of a unit and their memory are consecutive, so that one loop sums them.
     time = weights.time.reshape(len(weights.bias), -1)
     ratio = np.float32(kept.scale) * np.float32(weights.time_scale) / np.float32(after.scale)
     factor = quantize_multiplier(float(ratio))

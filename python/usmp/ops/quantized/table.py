@@ -19,7 +19,9 @@ def tabulated(
     data: relax.Expr,
     function: Callable[[int], int],
 ) -> relax.Expr:
-    """`function` of each element of `data` (int8 or uint8), in the type of the record's output.
+    """Apply `function` to each element of `data` (int8 or uint8), by a table.
+
+    The result has the element type of the record's output.
 
     The PrimFunc is named for the kind of operator.
     """
@@ -40,9 +42,9 @@ def tabulated(
 
 
 def nearest_integer(steps: float, after: Quantization) -> int:
-    """The integer so many steps from the zero point, ties away from it, moved into the type.
+    """Return the integer `steps` from the zero point, ties away from it, clamped to the type.
 
-    The least one for what is not a number.
+    NaN becomes the least integer.
     """
     least, greatest = integer_limits(after.dtype)
     if not abs(steps) < 2**30:
@@ -51,7 +53,7 @@ def nearest_integer(steps: float, after: Quantization) -> int:
 
 
 def exponential(x: np.float32) -> np.float32:
-    """exp in single precision; infinity where that is too small for it."""
+    """Return exp in single precision; infinity if it overflows."""
     return np.float32(math.exp(float(x))) if x < 88.8 else np.float32(math.inf)
 
 
@@ -63,7 +65,7 @@ def tabulated_real(
     before: Quantization,
     after: Quantization,
 ) -> relax.Expr:
-    """A function of real numbers, computed in single precision for each integer."""
+    """Apply a function of real numbers, computed in single precision for each integer."""
     inverse = np.float32(1) / np.float32(after.scale)
 
     def of_integer(value: int) -> int:

@@ -1,4 +1,4 @@
-"""Quantized transposed convolutions: each output element gathers what reaches it."""
+"""Quantized transposed convolutions, in which each output element gathers its products."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from usmp.ops.window import Layout
 class TransposedSide:
     """Rows, or columns, of a transposed convolution.
 
-    Element i of the data is added, times tap t of the kernel, to element i * stride + t - padding
-    of the output, if there is one.
+    Element i of the data times tap t of the kernel is added to element i * stride + t - padding of
+    the output, if it exists.
     """
 
     data: int
@@ -33,21 +33,21 @@ class TransposedSide:
     output: int
 
     def steps(self, name: str) -> tirx.IterVar:
-        """A reduction axis over the elements of the data that may reach one of the output."""
+        """Return a reduction axis over the data elements that may reach an output element."""
         return te.reduce_axis((0, -(-self.kernel // self.stride)), name)
 
     def position(self, output: tirx.Var, step: tirx.IterVar) -> tirx.Expr:
-        """The element of the data that is `step` before the last that reaches `output`."""
+        """Return the element of the data that is `step` before the last that reaches `output`."""
         return tirx.floordiv(output + self.padding, self.stride) - step
 
     def tap(self, output: tirx.Var, step: tirx.IterVar) -> tirx.Expr:
-        """The tap of the kernel that leads from there to `output`."""
+        """Return the tap of the kernel that leads from `position` to `output`."""
         return tirx.floormod(output + self.padding, self.stride) + step * self.stride
 
     def conditions(
         self, position: tirx.Expr, tap: tirx.Expr, step: tirx.IterVar
     ) -> list[tirx.Expr]:
-        """What must hold for the position to be in the data and the tap in the kernel."""
+        """Return the conditions that the position is in the data and the tap in the kernel."""
         conditions = []
         if self.kernel % self.stride:
             conditions.append(tap < self.kernel)
@@ -65,14 +65,14 @@ def reached(
     *,
     ascending: bool = False,
 ) -> tuple[list[tirx.Expr], list[tirx.Expr], tirx.Expr | None]:
-    """Row and column in the data and in the kernel, and whether both exist; None if always.
+    """Return row and column in data and kernel, and whether both exist; None if they always do.
 
     Parameters
     ----------
     output
         row and column in the output.
     ascending
-        whether the steps go through the data in its order, and not backwards.
+        whether the steps go through the data forwards, instead of backwards.
     """
     positions, taps, conditions = [], [], []
     for side, index, step in zip(sides, output, steps, strict=True):
@@ -94,7 +94,7 @@ def transpose_conv2d(
     layout: Layout,
     weight_quantization: Quantization,
 ) -> relax.Expr:
-    """A transposed convolution.
+    """Call a transposed convolution.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def transpose_conv2d(
     quantization
         of the data.
     weight_quantization
-        of the weight, one zero point for all of it.
+        of the weight, with a single zero point.
     """
     outputs, _, _, channels = weight.shape
     weight_zero_point = weight_quantization.zero_points[0]
@@ -125,9 +125,9 @@ def transpose_conv2d(
         def product(b: tirx.Var, y: tirx.Var, x: tirx.Var, c: tirx.Var) -> tirx.Expr:
             positions, taps, condition = reached(sides, (y, x), steps)
             value = data[layout.order(b, positions[0], positions[1], inner)]
-            taken = centered(value, quantization.zero_point)
-            # Where there is no element, there may be no tap either: neither is read.
-            added = taken * centered(weight[(c, *taps, inner)], weight_zero_point)
+            centered_value = centered(value, quantization.zero_point)
+            # Guard both reads, because the tap may not exist where the element does not.
+            added = centered_value * centered(weight[(c, *taps, inner)], weight_zero_point)
             if condition is None:
                 return added
             return tirx.if_then_else(condition, added, tirx.IntImm(str(added.ty.dtype), 0))

@@ -1,4 +1,4 @@
-"""The constants of operators with constant weights, as their PrimFuncs take them."""
+"""The constant arguments of operators with constant weights."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.rescale import Rescale
 
 CONSTANTS = ("weight", "bias", "multiplier", "shift")
-"""The constants of an operator with constant weights, in the order in which its PrimFunc takes
-them: those by which TFLite and CMSIS-NN define it. All but the weight are (output channels) of
-int32; the bias is of int64 where accumulators are."""
+"""The constant arguments of an operator with constant weights, in order: the constants by which
+TFLite and CMSIS-NN define it. All but the weight are (output channels) of int32; the bias is of
+int64 if accumulators are."""
 
 
 def weighted_constants(
@@ -23,20 +23,20 @@ def weighted_constants(
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Return the weight to use, and bias, multiplier and shift of each output channel.
 
-    Weights are their zero point, and biases 0, in channels whose factor is 0. The kernels multiply
-    any accumulator by 0 there, also one that has left its type, as those of channels that
-    converters write with a scale of 1e-21 and a bias of -(2**31 - 1).
+    In channels whose factor is 0, weights become their zero point, and biases 0, because kernels
+    multiply even an overflowed accumulator by 0 there. Converters write such channels with a scale
+    of 1e-21 and a bias of -(2**31 - 1).
 
     Parameters
     ----------
     weight
-        (channels, taps) of 8-bit integers and wider.
+        (channels, taps) of integers of 8 bits or more.
     zero_point
         of the weight.
     bias
         (channels) of int32 or int64, or None.
     data
-        of the input.
+        quantization of the input.
 
     Raises
     ------
@@ -55,12 +55,12 @@ def weighted_constants(
 def without_channels(
     weight: np.ndarray, quantization: Quantization, is_removed: np.ndarray
 ) -> np.ndarray:
-    """Return a weight that is its zero point in some output channels.
+    """Return a weight that is its zero point in removed output channels.
 
     Parameters
     ----------
     quantization
-        of the weight; its axis is that of the output channels.
+        of the weight; its axis is the axis of the output channels.
     is_removed
         (output channels) of bool.
     """
@@ -71,7 +71,7 @@ def without_channels(
 
 
 def narrowed(bias: np.ndarray) -> np.ndarray:
-    """Return the bias in the narrowest of int16, int32 and int64."""
+    """Return the bias in the narrowest type of int16, int32 and int64 that holds it."""
     for dtype in (np.int16, np.int32):
         if (bias == bias.astype(dtype)).all():
             return bias.astype(dtype)

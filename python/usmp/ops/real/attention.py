@@ -1,7 +1,8 @@
 """Attention that materializes neither scores nor copies of keys and values.
 
-The softmax is computed while the keys are visited: a larger score rescales the sums so far. Source: M. Milakov, N. Gimelshein, "Online normalizer calculation for softmax",
-2018, arXiv:1805.02867.
+The softmax is computed while the keys are visited: a larger score rescales the sums so far.
+Source: M. Milakov, N. Gimelshein, "Online normalizer calculation for softmax", 2018,
+arXiv:1805.02867.
 """
 
 from __future__ import annotations
