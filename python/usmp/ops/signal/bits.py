@@ -8,23 +8,23 @@ from usmp.ops.quantized.fixed_point import leading_zeros
 
 
 def significant_bits(value: tirx.Expr) -> tirx.Expr:
-    """How many bits an int32 or uint32 takes: int32; 0 for 0, 32 for a negative number."""
+    """Return the number of bits of an int32 or uint32: int32; 0 for 0, 32 for a negative number."""
     if str(value.ty.dtype) == "uint32":
         value = tirx.reinterpret("int32", value)
     return tirx.IntImm("int32", 32) - leading_zeros(value)
 
 
 def saturated_int16(value: tirx.Expr) -> tirx.Expr:
-    """An int32 as the nearest int16."""
+    """Saturate an int32 to int16."""
     low, high = (tirx.IntImm("int32", limit) for limit in (-(2**15), 2**15 - 1))
     return tirx.max(tirx.min(value, high), low).astype("int16")
 
 
 def uint32(value: int) -> tirx.Expr:
-    """A constant."""
+    """Return a constant of this type."""
     return tirx.IntImm("uint32", value)
 
 
 def uint64(value: tirx.Expr | int) -> tirx.Expr:
-    """A constant, or an expression in this type."""
+    """Return a constant of this type, or a cast of an expression."""
     return tirx.IntImm("uint64", value) if isinstance(value, int) else value.astype("uint64")

@@ -1,6 +1,6 @@
 """The butterflies of a fast Fourier transform, of 2, 3, 4 and 5 numbers.
 
-Sums and products are in the order of kissfft, since fixed-point numbers are rounded, and wrap.
+Sums and products are in the order of kissfft, because fixed-point numbers are rounded, and wrap.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from collections.abc import Callable, Sequence
 from usmp.ops.signal.complex_arithmetic import Complex, Steps
 
 Butterfly = Callable[[Steps, Sequence[Complex], Sequence[Complex], bool], list[Complex]]
-"""From the first of the joined numbers, and all others multiplied by their twiddles, to the result.
+"""Maps the joined numbers, all but the first multiplied by their twiddles, to the result.
 
-Then the constants of the radix, exp(-2 pi i k / radix) for k = 1, 2, ..., and whether the transform
-is an inverse one, with the conjugate constants.
+Other arguments are the constants of the radix, exp(-2 pi i k / radix) for k = 1, 2, ..., and
+whether the transform is inverse, with conjugate constants.
 """
 
 
 def joined_by_2(
     steps: Steps, values: Sequence[Complex], roots: Sequence[Complex], inverse: bool
 ) -> list[Complex]:
-    """Sum and difference."""
+    """Join two numbers: return sum and difference."""
     first, second = values
     return [first + second, first - second]
 
@@ -28,7 +28,7 @@ def joined_by_2(
 def joined_by_3(
     steps: Steps, values: Sequence[Complex], roots: Sequence[Complex], inverse: bool
 ) -> list[Complex]:
-    """Of three numbers."""
+    """Join three numbers."""
     first, second, third = values
     total = steps.keep("total", second + third)
     difference = steps.keep("difference", second - third)
@@ -40,7 +40,7 @@ def joined_by_3(
 def joined_by_4(
     steps: Steps, values: Sequence[Complex], roots: Sequence[Complex], inverse: bool
 ) -> list[Complex]:
-    """Of four numbers; its roots are 1, i, -1 and -i."""
+    """Join four numbers; their roots are 1, i, -1 and -i."""
     first, second, third, fourth = values
     even_difference = steps.keep("even_difference", first - third)
     even_sum = steps.keep("even_sum", first + third)
@@ -56,7 +56,7 @@ def joined_by_4(
 def joined_by_5(
     steps: Steps, values: Sequence[Complex], roots: Sequence[Complex], inverse: bool
 ) -> list[Complex]:
-    """Of five numbers."""
+    """Join five numbers."""
     first, second, third, fourth, fifth = values
     arithmetic = steps.arithmetic
     outer_sum = steps.keep("outer_sum", second + fifth)

@@ -16,9 +16,9 @@ from usmp.ops.statements import Local, call_in_place, call_statements, loop
 from usmp.tir.nodes import sequence
 
 _SNR_BITS, _GAIN_OUTPUT_BITS = 12, 6
-"""Fractional bits of signal to noise, and of what the gain control makes of it."""
+"""Fractional bits of the signal-to-noise ratio, and of the output of the gain control."""
 GAIN_TABLE_SIZE = 4 * 32 - 6 + 3
-"""Values for 0, 1 and 2; then three coefficients, and one between them, for each number of bits."""
+"""Values for 0, 1 and 2; then three coefficients and an unused entry for each number of bits."""
 _GAIN_POSITION_BITS = 10
 
 _LOG_BITS, _SEGMENT_BITS = 16, 7
@@ -27,18 +27,18 @@ _LOG_BITS, _SEGMENT_BITS = 16, 7
 
 @dataclass(frozen=True)
 class Smoothing:
-    """How an estimate of the noise follows a channel: estimate = old * (1 - a) + signal * a.
+    """The smoothing of a noise estimate: estimate = old * (1 - a) + signal * a.
 
     Parameters
     ----------
     factors, complements
-        a and 1 - a, of the channels with even and with odd numbers, as integers.
+        a and 1 - a, for channels with even and with odd numbers, as fixed-point integers.
     floor
-        the least part of the signal that is left, as an integer.
+        least fraction of the signal that remains, as a fixed-point integer.
     scale_bits
-        the fractional bits of these integers.
+        fractional bits of these integers.
     signal_bits
-        the fractional bits of the estimate.
+        fractional bits of the estimate.
     is_clamped
         whether the estimate is never above the signal.
     """
@@ -54,7 +54,7 @@ class Smoothing:
 def spectral_subtraction(
     builder: relax.BlockBuilder, data: relax.Expr, estimate: relax.Expr, smoothing: Smoothing
 ) -> tuple[relax.Expr, relax.Expr]:
-    """The channels without their noise, and the new estimate of it, in place of the old one.
+    """Return the channels without their noise, and the noise estimate, updated in place.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def gain_control(
     *,
     shift: int,
 ) -> relax.Expr:
-    """Per-channel amplitude normalization: each channel times a gain that depends on its noise.
+    """Multiply each channel by a gain that depends on its noise: per-channel normalization.
 
     The gain is a polynomial of degree two between powers of two (Y. Wang et al., "Trainable
     frontend for robust and far-field keyword spotting", 2017).
@@ -120,7 +120,7 @@ def gain_control(
     table
         (`GAIN_TABLE_SIZE` or more) of int16.
     shift
-        how many bits the product loses: 0 to 63.
+        right shift of the product: 0 to 63 bits.
     """
     count = shape_of(data)[0]
 
@@ -131,7 +131,7 @@ def gain_control(
             bits, gain = Local.of("bits", "int32"), Local.of("gain", "int16")
             yield from bits.declared(significant_bits(noise[index]))
             yield from gain.declared(_gain(noise[index], bits.get(), table))
-            # The sign of a gain fills the upper bits, as in the reference kernel.
+            # The sign of a gain fills the upper bits, like in the reference kernel.
             factor = gain.get().astype("int32").astype("uint32")
             product = uint64(data[index]) * uint64(factor)
             ratio = Local.of("ratio", "uint32")
@@ -147,7 +147,7 @@ def gain_control(
 
 
 def _gain(noise: tirx.Expr, bits: tirx.Expr, table: tirx.Buffer) -> tirx.Expr:
-    """The value of the table at `noise`, which has so many bits: int16."""
+    """Interpolate the table at `noise`, a number of `bits` bits: int16."""
     first = tirx.max(bits * 4 - 6, int32(0))
     position = _aligned(noise, bits, _GAIN_POSITION_BITS + 1)
     position = (position & uint32((1 << _GAIN_POSITION_BITS) - 1)).astype("int32")
@@ -160,7 +160,7 @@ def _gain(noise: tirx.Expr, bits: tirx.Expr, table: tirx.Buffer) -> tirx.Expr:
 
 
 def _aligned(value: tirx.Expr, bits: tirx.Expr, wanted: int) -> tirx.Expr:
-    """A uint32 shifted so that the first of its `bits` bits is the first of `wanted` ones."""
+    """Shift a uint32 of `bits` bits so that it has `wanted` bits."""
     left, right = (
         (amount & int32(31)).astype("uint32") for amount in (wanted - bits, bits - wanted)
     )
@@ -168,28 +168,28 @@ def _aligned(value: tirx.Expr, bits: tirx.Expr, wanted: int) -> tirx.Expr:
 
 
 def _shrunk(ratio: tirx.Expr) -> tirx.Expr:
-    """x * x / 4 below 2, else x - 1."""
+    """Return x * x / 4 below 2, else x - 1."""
     square = (ratio * ratio) >> uint32(2 + 2 * _SNR_BITS - _GAIN_OUTPUT_BITS)
     line = (ratio >> uint32(_SNR_BITS - _GAIN_OUTPUT_BITS)) - uint32(1 << _GAIN_OUTPUT_BITS)
     return tirx.Select(ratio < uint32(2 << _SNR_BITS), square, line)
 
 
 def logarithm(builder: relax.BlockBuilder, data: relax.Expr, shift: int, scale: int) -> relax.Expr:
-    """The natural logarithm of each number times 2**`shift`, times `scale`.
+    """Return `scale` times the natural logarithm of each number shifted left by `shift`.
 
     Parameters
     ----------
     data
         (n) of uint32.
     shift
-        0 to 31; what leaves 32 bits is lost.
+        0 to 31 bits; bits beyond 32 are lost.
     scale
         a uint32.
 
     Returns
     -------
     relax.Expr
-        (n) of int16, saturated; 0 for what has no positive logarithm.
+        (n) of int16, saturated; 0 for numbers without a positive logarithm.
     """
     count = shape_of(data)[0]
 
@@ -221,7 +221,7 @@ def logarithm(builder: relax.BlockBuilder, data: relax.Expr, shift: int, scale: 
 
 
 def _corrected(fraction: tirx.Expr, table: tirx.Buffer) -> tirx.Expr:
-    """log2(1 + x), by x and the table of differences to it, which is interpolated: uint32."""
+    """Return log2(1 + x): x plus the difference in a table, which is interpolated: uint32."""
     inner_bits = _LOG_BITS - _SEGMENT_BITS
     segment = fraction >> int32(inner_bits)
     position = fraction & int32((1 << inner_bits) - 1)
@@ -232,7 +232,7 @@ def _corrected(fraction: tirx.Expr, table: tirx.Buffer) -> tirx.Expr:
 
 
 def _scaled_logarithm(log2: tirx.Expr, scale: int) -> tirx.Expr:
-    """From the logarithm to base 2 to `scale` natural ones, each rounded: uint32, which wraps."""
+    """Rescale a binary to a natural logarithm, and by `scale`, rounding twice: uint32, wraps."""
     half, bits = 1 << (_LOG_BITS - 1), _LOG_BITS
     log_of_2 = round(math.log(2) * (1 << bits))
     natural = (uint64(log2) * uint64(log_of_2) + uint64(half)) >> uint64(bits)
@@ -240,6 +240,6 @@ def _scaled_logarithm(log2: tirx.Expr, scale: int) -> tirx.Expr:
 
 
 def _log_table() -> np.ndarray:
-    """log2(1 + x) - x at the ends of the segments."""
+    """Return log2(1 + x) - x at the ends of the segments."""
     ends = [index / (1 << _SEGMENT_BITS) for index in range((1 << _SEGMENT_BITS) + 1)]
     return np.array([round((math.log2(1 + x) - x) * (1 << _LOG_BITS)) for x in ends], np.uint16)

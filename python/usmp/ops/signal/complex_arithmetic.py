@@ -1,6 +1,6 @@
-"""Complex numbers in TIR: of float32, or of fixed-point numbers as kissfft computes with them.
+"""Complex numbers in TIR: of float32, or of fixed-point numbers like in kissfft.
 
-A fixed-point number of n bits has n - 1 fractional ones. Products are rounded to nearest, halves
+A fixed-point number of n bits has n - 1 fractional bits. Products are rounded to nearest, halves
 up; sums wrap.
 """
 
@@ -18,7 +18,7 @@ _PRODUCTS = {"int16": "int32", "int32": "int64"}
 
 @dataclass(frozen=True)
 class Complex:
-    """Real and imaginary part, each in the type in which sums are computed."""
+    """A complex number: real and imaginary part, in the type of sums."""
 
     real: tirx.Expr
     imaginary: tirx.Expr
@@ -31,7 +31,7 @@ class Complex:
 
     @property
     def conjugate(self) -> Complex:
-        """The same with the other imaginary part."""
+        """The complex conjugate."""
         return Complex(self.real, -self.imaginary)
 
     @property
@@ -42,7 +42,7 @@ class Complex:
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """How numbers of a type are computed with.
+    """The arithmetic of numbers of a type.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Arithmetic:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the numbers are fixed-point ones."""
+        """Whether the numbers are fixed-point numbers."""
         return self.dtype in _PRODUCTS
 
     @property
@@ -63,11 +63,11 @@ class Arithmetic:
         return "int32" if self.is_fixed else self.dtype
 
     def loaded(self, buffer: tirx.Buffer, *place: tirx.Expr | int) -> tirx.Expr:
-        """An element, in the type of sums."""
+        """Load an element, in the type of sums."""
         return buffer[place].astype(self.sums)
 
     def complex(self, buffer: tirx.Buffer, *place: tirx.Expr | int) -> Complex:
-        """The pair of elements that begins at an index, which is twice the last coordinate."""
+        """Load a complex number, a pair of elements along the last axis; `place` counts pairs."""
         *outer, index = place
         return Complex(
             self.loaded(buffer, *outer, index * 2), self.loaded(buffer, *outer, index * 2 + 1)
@@ -76,7 +76,7 @@ class Arithmetic:
     def stores(
         self, buffer: tirx.Buffer, value: Complex, *place: tirx.Expr | int
     ) -> list[tirx.Stmt]:
-        """Write such a pair."""
+        """Return statements that store a complex number at `place`, which counts pairs."""
         *outer, index = place
         parts = ((index * 2, value.real), (index * 2 + 1, value.imaginary))
         return [
@@ -84,11 +84,11 @@ class Arithmetic:
         ]
 
     def product(self, a: tirx.Expr, b: tirx.Expr) -> tirx.Expr:
-        """Of two real numbers."""
+        """Multiply two real numbers."""
         return self._rounded(self._wide(a) * self._wide(b))
 
     def complex_product(self, a: Complex, b: Complex) -> Complex:
-        """Of two complex numbers, each part rounded once."""
+        """Multiply two complex numbers; each part is rounded once."""
         a_real, a_imaginary, b_real, b_imaginary = (
             self._wide(part) for part in (a.real, a.imaginary, b.real, b.imaginary)
         )
@@ -98,24 +98,24 @@ class Arithmetic:
         )
 
     def scaled(self, value: Complex, factor: tirx.Expr) -> Complex:
-        """The product with a real number."""
+        """Multiply a complex number by a real number."""
         return Complex(self.product(value.real, factor), self.product(value.imaginary, factor))
 
     def divided(self, value: Complex, divisor: int) -> Complex:
-        """A fixed-point number over `divisor`, so that a sum of so many does not wrap as a rule;
-        a float as it is."""
+        """Divide a fixed-point number by `divisor`, so that a sum of `divisor` numbers rarely wraps;
+        return a float unchanged."""
         if not self.is_fixed:
             return value
         return self.scaled(value, tirx.IntImm("int32", np.iinfo(self.dtype).max // divisor))
 
     def half(self, value: tirx.Expr) -> tirx.Expr:
-        """A real number over 2; fixed-point ones are rounded down."""
+        """Halve a real number; fixed-point numbers are rounded down."""
         if self.is_fixed:
             return value >> tirx.IntImm("int32", 1)
         return value * tirx.FloatImm(self.dtype, 0.5)
 
     def halves(self, value: Complex) -> Complex:
-        """Both parts over 2."""
+        """Halve both parts."""
         return Complex(self.half(value.real), self.half(value.imaginary))
 
     def _wide(self, value: tirx.Expr) -> tirx.Expr:
@@ -131,13 +131,13 @@ class Arithmetic:
 
 @dataclass
 class Steps:
-    """Statements that compute with complex variables, in their order."""
+    """Statements that compute complex variables, in order."""
 
     arithmetic: Arithmetic
     statements: list[tirx.Stmt] = field(default_factory=list)
 
     def keep(self, name: str, value: Complex) -> Complex:
-        """A variable that has the value, as a number of the arithmetic's type."""
+        """Declare a variable of the arithmetic's type, and return its number."""
         parts = []
         for suffix, part in (("real", value.real), ("imaginary", value.imaginary)):
             variable = Local.of(f"{name}_{suffix}", self.arithmetic.dtype)

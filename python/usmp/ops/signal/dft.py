@@ -1,7 +1,7 @@
-"""Discrete Fourier transforms of float32, of any length: by the fast transform of real numbers
-where there is one, else as sums of products.
+"""Discrete Fourier transforms of float32, of any length: by a fast transform of real numbers if the
+length has one, else as sums of products.
 
-A complex number is a pair of float32 along the last axis; a real one has an axis of one element.
+A complex number is a pair of float32 along the last axis; a real number has one element there.
 """
 
 from __future__ import annotations
@@ -16,34 +16,33 @@ from usmp.ops.signal.real_fft import has_real_fft
 from usmp.ops.signal.real_fft_2d import rfft_2d
 
 LONGEST_SUM = 4096
-"""The length up to which `dft` adds up products: as many steps as its square."""
+"""The longest transform as sums of products, which takes the square of its length in steps."""
 
 
 def is_fast(data: relax.Expr, length: int, inverse: bool) -> bool:
-    """Whether `dft` is a fast transform: of real numbers, in a length that has one."""
+    """Return whether `dft` uses a fast transform: for real numbers of a supported length."""
     return not inverse and shape_of(data)[-1] == 1 and has_real_fft(length)
 
 
 def dft(
     builder: relax.BlockBuilder, data: relax.Expr, length: int, *, inverse: bool, onesided: bool
 ) -> relax.Expr:
-    """The transforms along the last axis but one.
+    """Return the transforms along the second-last axis.
 
     Parameters
     ----------
     data
-        (..., numbers, 1 or 2) of float32; cut, or filled up with zeros, to `length`. Those of an
-        inverse that is `onesided` are the first `length // 2 + 1` of a spectrum whose others mirror
-        them.
+        (..., numbers, 1 or 2) of float32; cropped or zero-padded to `length`. A `onesided` inverse
+        reads the first `length // 2 + 1` numbers of a spectrum; its other numbers mirror them.
     inverse
-        with the factor 1 / `length`.
+        whether to compute the inverse, with the factor 1 / `length`.
     onesided
-        gives `length // 2 + 1` numbers; of an inverse, real ones.
+        whether to return only `length // 2 + 1` numbers; for an inverse, real numbers.
 
     Returns
     -------
     relax.Expr
-        (..., numbers, 2), or with 1 for an inverse that is `onesided`.
+        (..., numbers, 2), or (..., numbers, 1) for a `onesided` inverse.
     """
     shape = shape_of(data)
     if not is_fast(data, length, inverse):
@@ -57,7 +56,7 @@ def dft(
 
 
 def _mirrored(builder: relax.BlockBuilder, half: relax.Expr, length: int) -> relax.Expr:
-    """The whole spectrum of real numbers."""
+    """Return the whole spectrum of real numbers from its first half."""
     outer_shape = shape_of(half)[:-2]
 
     def compute(half: te.Tensor) -> te.Tensor:
@@ -75,7 +74,7 @@ def _mirrored(builder: relax.BlockBuilder, half: relax.Expr, length: int) -> rel
 def _sums(
     builder: relax.BlockBuilder, rows: relax.Expr, length: int, inverse: bool, onesided: bool
 ) -> relax.Expr:
-    """Of (rows, numbers, 1 or 2), by a table of the roots of one."""
+    """Transform (rows, numbers, 1 or 2) by sums of products with a table of roots of unity."""
     count, numbers, parts = shape_of(rows)
     is_real = inverse and onesided
     half = length // 2 + 1
@@ -84,7 +83,7 @@ def _sums(
     table = _table(length, parts, 1 if is_real else 2, inverse)
     weights = np.full(used, 1 / length if inverse else 1, np.float32)
     if is_real:
-        # The numbers that are mirrored count twice.
+        # Numbers with a mirror image count twice, because the sum leaves out the image.
         weights[1 : (length + 1) // 2] *= 2
 
     def compute(rows: te.Tensor, table: te.Tensor, weights: te.Tensor) -> te.Tensor:
@@ -104,7 +103,7 @@ def _sums(
 
 
 def _table(length: int, parts: int, results: int, inverse: bool) -> np.ndarray:
-    """(length, results, parts): what a root of one makes of a number, part by part."""
+    """Return matrices that multiply by each root of unity: (length, results, parts)."""
     angle = np.arange(length) * (2 * np.pi / length)
     real, imaginary = np.cos(angle), np.sin(angle) * (1 if inverse else -1)
     turned = np.array([[real, -imaginary], [imaginary, real]], np.float32)

@@ -1,4 +1,4 @@
-"""Fast Fourier transforms of complex numbers as statements, in the memory of their result."""
+"""Fast Fourier transforms of complex numbers as statements, in place in their result."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Index: TypeAlias = "tirx.Expr | int"
 
 @dataclass(frozen=True)
 class Line:
-    """Complex numbers that lie in a buffer, as the transform sees them.
+    """The complex numbers of a buffer that are transformed.
 
     Parameters
     ----------
     load
-        the number at an index.
+        returns the number at an index.
     store
-        the statements that replace it.
+        returns the statements that replace the number at an index.
     """
 
     load: Callable[[Index], Complex]
@@ -34,7 +34,7 @@ class Line:
 
 
 def line_of(arithmetic: Arithmetic, buffer: tirx.Buffer, *outer: Index) -> Line:
-    """The pairs of elements along the last axis of a buffer."""
+    """Return the complex numbers along the last axis of a buffer."""
     return Line(
         lambda index: arithmetic.complex(buffer, *outer, index),
         lambda index, value: arithmetic.stores(buffer, value, *outer, index),
@@ -44,8 +44,8 @@ def line_of(arithmetic: Arithmetic, buffer: tirx.Buffer, *outer: Index) -> Line:
 def in_order(
     layout: FftLayout, copy: Callable[[Index, Index], tirx.Stmt | list[tirx.Stmt]]
 ) -> tirx.Stmt:
-    """`copy` of the place and the index of every number: where it has to be before the first stage,
-    and which number of the data it is."""
+    """Return loops that run `copy(place, index)` for each number: from `index` in the data to its
+    place before the first stage."""
     variables = [tirx.Var(f"digit{index}", "int32") for index in range(len(layout.stages))]
     place: Index = 0
     index: Index = 0
@@ -58,7 +58,7 @@ def in_order(
 
 
 def place_of(layout: FftLayout, index: Index) -> Index:
-    """Where `in_order` has the number of an index."""
+    """Return the place to which `in_order` copies the number at an index."""
     place: Index = 0
     for stage in layout.stages:
         digit = tirx.floormod(tirx.floordiv(index, stage.stride), stage.radix)
@@ -73,12 +73,12 @@ def transformed(
     twiddles: tirx.Buffer,
     inverse: bool = False,
 ) -> Iterator[tirx.Stmt]:
-    """The loops that replace the numbers of a line, put in order by `in_order`, by their transform.
+    """Yield loops that transform the numbers of a line in place, after `in_order`.
 
     Parameters
     ----------
     twiddles
-        (length, 2), those of the layout, for the inverse if it is one.
+        (length, 2): twiddles of the layout, conjugate for the inverse.
     """
     for stage in reversed(layout.stages):
         yield _all_butterflies(stage, arithmetic, line, twiddles, inverse)

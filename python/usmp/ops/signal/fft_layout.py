@@ -1,9 +1,9 @@
-"""How a fast Fourier transform of mixed radices is laid out: factors, order of the data, twiddles.
+"""The layout of a fast Fourier transform of mixed radices: factors, order of the data, twiddles.
 
 A transform of n = p1 * p2 * ... numbers is p1 transforms of n / p1 numbers each, of every p1-th
 number of the data, which a butterfly of p1 numbers joins (Cooley and Tukey, "An algorithm for the
-machine calculation of complex Fourier series", 1965). Factors are taken as kissfft takes them: the
-rounding of fixed-point numbers depends on their order.
+machine calculation of complex Fourier series", 1965). Factors are in the order of kissfft, because
+the rounding of fixed-point numbers depends on it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from functools import cached_property
 import numpy as np
 
 _PRIMES = (2, 3, 5)
-"""Of which the butterflies that there are join 2, 3, 4 or 5 numbers."""
+"""Prime factors of the radices of butterflies, which are 2, 3, 4 and 5."""
 
 
 def is_supported(length: int) -> bool:
-    """Whether a transform of so many complex numbers has butterflies: 2 and more numbers, without
-    other prime factors than 2, 3 and 5."""
+    """Return whether butterflies can transform this many complex numbers: at least 2, with no other
+    prime factors than 2, 3 and 5."""
     rest = length
     for prime in _PRIMES:
         while rest > 1 and rest % prime == 0:
@@ -36,12 +36,12 @@ class FftStage:
     Parameters
     ----------
     radix
-        how many numbers a butterfly joins.
+        count of numbers that a butterfly joins.
     length
-        how many numbers each of the joined transforms has; those of a butterfly are this far apart.
+        count of numbers of each joined transform, and distance of a butterfly's numbers.
     stride
-        how many transforms of `radix * length` numbers there are, and how many twiddles lie between
-        those of two butterflies.
+        count of transforms of `radix * length` numbers, and distance between the twiddles of
+        neighboring butterflies.
     """
 
     radix: int
@@ -51,29 +51,29 @@ class FftStage:
 
 @dataclass(frozen=True)
 class FftLayout:
-    """A transform of complex numbers.
+    """The layout of a transform of complex numbers.
 
     Parameters
     ----------
     length
-        how many there are.
+        count of complex numbers.
 
     Raises
     ------
     ValueError
-        there is none of that length (`is_supported`).
+        the length is not supported (`is_supported`).
     """
 
     length: int
 
     def __post_init__(self) -> None:
-        """Refuse lengths for which there is no butterfly."""
+        """Refuse lengths without butterflies."""
         if not is_supported(self.length):
             raise ValueError(f"no Fourier transform of {self.length} complex numbers")
 
     @cached_property
     def stages(self) -> tuple[FftStage, ...]:
-        """From the last one, of radix p1, to the first one, whose transforms are of one number."""
+        """The stages, from the last, of radix p1, to the first, which joins single numbers."""
         stages: list[FftStage] = []
         rest, radix, stride = self.length, 4, 1
         root = math.isqrt(self.length)
@@ -88,7 +88,7 @@ class FftLayout:
         return tuple(stages)
 
     def twiddles(self, dtype: str, inverse: bool = False) -> np.ndarray:
-        """exp(-2 pi i k / length) for each k; conjugate for the inverse.
+        """Return exp(-2 pi i k / length) for each k; conjugate for the inverse.
 
         Returns
         -------
@@ -99,8 +99,8 @@ class FftLayout:
         return _exponentials(lambda index: sign * math.pi * index / self.length, self.length, dtype)
 
     def real_twiddles(self, dtype: str, inverse: bool = False) -> np.ndarray:
-        """exp(-pi i ((k + 1) / length + 1/2)): what a transform of twice as many real numbers
-        multiplies by.
+        """Return exp(-pi i ((k + 1) / length + 1/2)), the twiddles that a transform of twice as
+        many real numbers adds.
 
         Returns
         -------
@@ -116,7 +116,7 @@ class FftLayout:
 
 
 def _exponentials(phase: Callable[[int], float], count: int, dtype: str) -> np.ndarray:
-    """exp(i phase), in as many fractional bits as an integer type has."""
+    """Return exp(i phase), with all fractional bits of an integer type."""
     parts = [(math.cos(phase(index)), math.sin(phase(index))) for index in range(count)]
     values = np.array(parts, np.float64).reshape(count, 2)
     if dtype.startswith("float"):

@@ -17,22 +17,21 @@ from usmp.tir.nodes import sequence
 
 @dataclass(frozen=True)
 class FilterBank:
-    """Filters of which each overlaps the next one.
+    """Filters, each of which overlaps the next one.
 
     Parameters
     ----------
     weights, unweights
-        (m) of int16: by what a number counts in its own channel, and in the next one.
+        (m) of int16: weights of a number in its own channel, and in the next channel.
     frequency_starts, weight_starts, widths
-        (channels + 1) of int16: where the numbers of a channel begin in the spectrum and in the
-        weights, and how many they are. What counts in the first channel is left out but for its
-        unweights.
+        (channels + 1) of int16: a channel's first index in the spectrum and in the weights, and
+        count of numbers. The first channel has no result; its unweights count in the next one.
 
     Raises
     ------
     ValueError
-        a channel reaches beyond the weights, or its width is negative, or a start; those of a
-        channel without numbers may be any.
+        a channel reaches beyond the weights, or a width or start is negative; starts of channels
+        of width 0 are not read.
     """
 
     weights: np.ndarray
@@ -49,29 +48,29 @@ class FilterBank:
 
     @property
     def channels(self) -> int:
-        """How many sums there are."""
+        """The number of sums."""
         return self.widths.size - 1
 
     @property
     def bins(self) -> int:
-        """How many numbers the spectrum has at least."""
+        """The least count of numbers in the spectrum."""
         return int(self._ends[0])
 
     @property
     def _begins(self) -> np.ndarray:
-        """Where each channel begins in the spectrum and in the weights; 0 if it reads nothing."""
+        """Each channel's first index in spectrum and weights; 0 if it reads nothing."""
         begins = np.stack([self.frequency_starts, self.weight_starts]).astype(np.int64)
         return np.where(self.widths == 0, 0, begins)
 
     @property
     def _ends(self) -> np.ndarray:
-        """How far all channels reach in the spectrum and in the weights."""
+        """The end of all channels in the spectrum and in the weights."""
         ends: np.ndarray = np.max(self._begins + self.widths, axis=1)
         return ends
 
 
 def filter_bank(builder: relax.BlockBuilder, data: relax.Expr, filters: FilterBank) -> relax.Expr:
-    """The sum of each channel.
+    """Return the sum of each channel.
 
     Parameters
     ----------
@@ -128,17 +127,17 @@ def filter_bank(builder: relax.BlockBuilder, data: relax.Expr, filters: FilterBa
 
 
 def square_root(builder: relax.BlockBuilder, data: relax.Expr, shift: relax.Expr) -> relax.Expr:
-    """The nearest integer to the square root of each number, over 2**`shift`.
+    """Return the nearest integer to the square root of each number, over 2**`shift`.
 
-    A square root that would not fit is the greatest integer of half the bits; numbers below 2**32
-    are taken as 32 bits.
+    The integer saturates at half the bits of the number: at 16 bits for numbers below 2**32, else
+    at 32 bits.
 
     Parameters
     ----------
     data
         (n) of uint64.
     shift
-        an int32 without axes, of which the lowest five bits count.
+        an int32 without axes; only its lowest five bits count.
 
     Returns
     -------
@@ -170,27 +169,27 @@ def square_root(builder: relax.BlockBuilder, data: relax.Expr, shift: relax.Expr
 
 
 def _root_of(dtype: str, value: tirx.Expr, root: Local) -> Iterator[tirx.Stmt]:
-    """Set `root` to the square root of `value`, digit by digit of two bits, rounded to nearest."""
+    """Yield statements that set `root` to the rounded square root of `value`, bit by bit."""
     bits = int(dtype.removeprefix("uint"))
 
     def constant(number: int) -> tirx.Expr:
         return tirx.IntImm(dtype, number)
 
-    rest, found, bit = (Local.of(name, dtype) for name in ("rest", "found", "bit"))
+    rest, result, bit = (Local.of(name, dtype) for name in ("rest", "found", "bit"))
     yield from rest.declared(value)
-    yield from found.declared(constant(0))
+    yield from result.declared(constant(0))
     yield from bit.declared(constant(1 << (bits - 2)))
     trial = Local.of("trial", dtype)
 
     def digit(_: tirx.Var) -> Iterator[tirx.Stmt]:
-        yield from trial.declared(found.get() + bit.get())
-        yield found.set(found.get() >> constant(1))
-        taken = [rest.set(rest.get() - trial.get()), found.add(bit.get())]
-        yield tirx.IfThenElse(rest.get() >= trial.get(), sequence(taken), None)
+        yield from trial.declared(result.get() + bit.get())
+        yield result.set(result.get() >> constant(1))
+        subtract = [rest.set(rest.get() - trial.get()), result.add(bit.get())]
+        yield tirx.IfThenElse(rest.get() >= trial.get(), sequence(subtract), None)
         yield bit.set(bit.get() >> constant(2))
 
     yield loop("digit", bits // 2, digit)
     greatest = constant((1 << (bits // 2)) - 1)
-    rounds_up = tirx.all(rest.get() > found.get(), found.get() != greatest)
-    yield tirx.IfThenElse(rounds_up, found.add(constant(1)), None)
-    yield root.set(found.get().astype("uint32"))
+    rounds_up = tirx.all(rest.get() > result.get(), result.get() != greatest)
+    yield tirx.IfThenElse(rounds_up, result.add(constant(1)), None)
+    yield root.set(result.get().astype("uint32"))

@@ -1,4 +1,4 @@
-"""Frames of samples, which overlap where they begin sooner than the one before ends."""
+"""Frames of samples, which may overlap."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def frames_of(
     length
         of a frame, in samples.
     hop
-        how many samples after one another frames begin.
+        samples from the begin of a frame to the begin of the next one.
     window
         [length]: factors of the samples of each frame; None for 1.
 

@@ -1,7 +1,7 @@
-"""Fourier transforms of real numbers, by one of half as many complex numbers.
+"""Fourier transforms of real numbers, by a transform of half as many complex numbers.
 
-Even and odd numbers of the data are real and imaginary parts. What comes of them is taken apart
-again: the spectrum of real numbers is symmetric.
+Even and odd numbers of the data are real and imaginary parts. Their spectra are separated again by
+the symmetry of spectra of real numbers.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from usmp.ops.statements import call_statements, loop
 
 
 def has_real_fft(length: int) -> bool:
-    """Whether there is a transform of so many real numbers."""
+    """Return whether there is a transform of this many real numbers."""
     return length % 2 == 0 and is_supported(length // 2)
 
 
 def rfft(builder: relax.BlockBuilder, data: relax.Expr, length: int) -> relax.Expr:
-    """The spectrum of each row of `data`, filled up with zeros to `length` numbers.
+    """Return the spectrum of each row of `data`, zero-padded to `length` numbers.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def rfft(builder: relax.BlockBuilder, data: relax.Expr, length: int) -> relax.Ex
         there is no transform of that length (`has_real_fft`).
     """
     layout = FftLayout(length // 2)
-    *outer, given = shape_of(data)
+    *outer, count = shape_of(data)
     arithmetic = Arithmetic(str(data.ty.dtype))
 
     def body(
@@ -52,16 +52,16 @@ def rfft(builder: relax.BlockBuilder, data: relax.Expr, length: int) -> relax.Ex
         def row(row: tirx.Var) -> list[tirx.Stmt]:
             def element(index: Index) -> tirx.Expr:
                 value = arithmetic.loaded(data, row, index)
-                if given == length:
+                if count == length:
                     return value
-                return tirx.if_then_else(index < given, value, tirx.const(0, arithmetic.sums))
+                return tirx.if_then_else(index < count, value, tirx.const(0, arithmetic.sums))
 
             line = line_of(arithmetic, output, row)
             return spectrum(layout, arithmetic, element, line, twiddles, real)
 
         return loop("row", math.prod(outer), row)
 
-    rows = builder.emit(relax.op.reshape(data, (math.prod(outer), given)))
+    rows = builder.emit(relax.op.reshape(data, (math.prod(outer), count)))
     arguments = [
         ("data", rows),
         ("twiddles", layout.twiddles(arithmetic.dtype)),
@@ -82,14 +82,14 @@ def spectrum(
     twiddles: tirx.Buffer,
     real_twiddles: tirx.Buffer,
 ) -> list[tirx.Stmt]:
-    """The statements that write the spectrum of twice as many real numbers as the layout has.
+    """Return statements that write the spectrum of real numbers, twice the layout's length.
 
     Parameters
     ----------
     element
-        a number of the data, in the type of sums.
+        maps an index to a number of the data, in the type of sums.
     line
-        where the spectrum goes, one complex number more than the layout has.
+        the numbers of the spectrum, one more than the layout's length.
     """
 
     def copy(place: Index, index: Index) -> list[tirx.Stmt]:
@@ -98,14 +98,14 @@ def spectrum(
     return [
         in_order(layout, copy),
         *transformed(layout, arithmetic, line, twiddles),
-        *_taken_apart(layout, arithmetic, line, real_twiddles),
+        *_separated(layout, arithmetic, line, real_twiddles),
     ]
 
 
-def _taken_apart(
+def _separated(
     layout: FftLayout, arithmetic: Arithmetic, line: Line, twiddles: tirx.Buffer
 ) -> Iterator[tirx.Stmt]:
-    """From the transform of the pairs to that of the real numbers, in place."""
+    """Yield statements that turn the spectrum of the pairs into one of real numbers, in place."""
     first = Steps(arithmetic)
     sums = first.keep("first", arithmetic.divided(line.load(0), 2))
     zero = tirx.const(0, arithmetic.sums)
@@ -135,8 +135,8 @@ def _combined(
     low: tirx.Expr,
     high: tirx.Expr,
 ) -> tuple[Complex, Complex]:
-    """The sum of a number and the conjugate one that it has opposite, and their difference times a
-    twiddle."""
+    """Return the sum of a number and the conjugate of the opposite number, and their difference
+    times a twiddle."""
     arithmetic = steps.arithmetic
     opposite = steps.keep("opposite", line.load(high).conjugate)
     above = steps.keep("above", arithmetic.divided(line.load(low), 2))
@@ -148,7 +148,7 @@ def _combined(
 
 
 def irfft(builder: relax.BlockBuilder, data: relax.Expr) -> relax.Expr:
-    """The real numbers that have the spectrum in each row of `data`.
+    """Return the real numbers whose spectra are the rows of `data`.
 
     Parameters
     ----------
@@ -158,15 +158,15 @@ def irfft(builder: relax.BlockBuilder, data: relax.Expr) -> relax.Expr:
     Returns
     -------
     relax.Expr
-        (..., length). Fixed-point numbers are divided by `length` on the way, as floats are.
+        (..., length), divided by `length`: fixed-point numbers in each stage, floats at the end.
 
     Raises
     ------
     ValueError
         there is no transform of that length (`has_real_fft`).
     """
-    *outer, given = shape_of(data)
-    length = given - 2
+    *outer, count = shape_of(data)
+    length = count - 2
     layout = FftLayout(length // 2)
     arithmetic = Arithmetic(str(data.ty.dtype))
 
@@ -184,7 +184,7 @@ def irfft(builder: relax.BlockBuilder, data: relax.Expr) -> relax.Expr:
 
         return loop("row", math.prod(outer), row)
 
-    rows = builder.emit(relax.op.reshape(data, (math.prod(outer), given)))
+    rows = builder.emit(relax.op.reshape(data, (math.prod(outer), count)))
     arguments = [
         ("data", rows),
         ("twiddles", layout.twiddles(arithmetic.dtype, inverse=True)),
@@ -198,7 +198,7 @@ def irfft(builder: relax.BlockBuilder, data: relax.Expr) -> relax.Expr:
 def _joined(
     layout: FftLayout, arithmetic: Arithmetic, spectrum: Line, line: Line, twiddles: tirx.Buffer
 ) -> Iterator[tirx.Stmt]:
-    """From the spectrum of the real numbers to that of the pairs, in the order of the transform."""
+    """Yield statements that turn a spectrum of real numbers into one of pairs, in stage order."""
     first = Steps(arithmetic)
     low, high = spectrum.load(0).real, spectrum.load(layout.length).real
     ends = first.keep("ends", Complex(low + high, low - high))
@@ -220,7 +220,7 @@ def _joined(
 
 
 def _averages(output: tirx.Buffer, row: tirx.Var, length: int) -> Iterator[tirx.Stmt]:
-    """Divide by the length."""
+    """Yield a loop that divides a row by its length."""
     divisor = tirx.FloatImm(str(output.dtype), float(length))
     yield loop(
         "index",

@@ -1,6 +1,6 @@
-"""Fourier transforms of real matrices, and what is made of complex numbers.
+"""Fourier transforms of real matrices, and functions of complex numbers.
 
-A complex number is a pair of float32 along one more axis, the last one.
+A complex number is a pair of float32 along an additional last axis.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from usmp.tir.nodes import sequence
 
 
 def rfft_2d(builder: relax.BlockBuilder, data: relax.Expr, height: int, width: int) -> relax.Expr:
-    """The spectra of matrices, which are cut, or filled up with zeros, to `height` and `width`.
+    """Return the spectra of matrices, cropped or zero-padded to `height` and `width`.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def rfft_2d(builder: relax.BlockBuilder, data: relax.Expr, height: int, width: i
     Raises
     ------
     ValueError
-        `height` is not 1 and has no transform, or there is none of `width` real numbers.
+        there is no transform of `height` numbers, if it is not 1, or of `width` real numbers.
     """
     *outer, rows, columns = shape_of(data)
     matrices, arithmetic = math.prod(outer), Arithmetic("float32")
@@ -85,13 +85,13 @@ def rfft_2d(builder: relax.BlockBuilder, data: relax.Expr, height: int, width: i
     return builder.emit(relax.op.reshape(result, (*outer, height, width // 2 + 1, 2)))
 
 
-def _inside(index: Index, given: int, length: int) -> list[tirx.Expr]:
-    """Whether the data has an element, where it has not all of them."""
-    return [index < tirx.IntImm("int32", given)] if given < length else []
+def _inside(index: Index, extent: int, length: int) -> list[tirx.Expr]:
+    """Return the condition that the data has an element; none if it has all."""
+    return [index < tirx.IntImm("int32", extent)] if extent < length else []
 
 
 def complex_part(builder: relax.BlockBuilder, data: relax.Expr, part: int) -> relax.Expr:
-    """The real (0) or the imaginary (1) part of complex numbers."""
+    """Return the real (0) or the imaginary (1) part of complex numbers."""
     shape = shape_of(data)[:-1]
 
     def compute(data: te.Tensor) -> te.Tensor:
@@ -101,7 +101,7 @@ def complex_part(builder: relax.BlockBuilder, data: relax.Expr, part: int) -> re
 
 
 def magnitude(builder: relax.BlockBuilder, data: relax.Expr) -> relax.Expr:
-    """The absolute value of complex numbers, which overflows only if it is too large itself."""
+    """Return the absolute value of complex numbers, without overflow of intermediates."""
     shape = shape_of(data)[:-1]
 
     def compute(data: te.Tensor) -> te.Tensor:

@@ -1,4 +1,4 @@
-"""Operators on samples of int16 before a Fourier transform, and on the spectrum behind it."""
+"""Operators on samples of int16 before a Fourier transform, and on the spectrum after it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from usmp.tir.nodes import sequence
 def window(
     builder: relax.BlockBuilder, data: relax.Expr, weights: relax.Expr, shift: int
 ) -> relax.Expr:
-    """Rows of samples times the weights, over 2**`shift` and saturated.
+    """Multiply rows of samples by the weights, shift right by `shift` bits, and saturate.
 
     Parameters
     ----------
@@ -40,9 +40,11 @@ def window(
 
 
 def fft_auto_scale(builder: relax.BlockBuilder, data: relax.Expr) -> list[relax.Expr]:
-    """The samples times the greatest power of two that keeps them in 16 bits, and its exponent.
+    """Return the samples times the greatest power of two with which they fit 16 bits, and its
+    exponent.
 
-    The magnitude of -32768 counts as -32768, as in the reference kernel: what follows it decides.
+    The magnitude of -32768 wraps to -32768, like in the reference kernel: the next sample replaces
+    it.
 
     Parameters
     ----------
@@ -61,7 +63,7 @@ def fft_auto_scale(builder: relax.BlockBuilder, data: relax.Expr) -> list[relax.
         yield from greatest.declared(tirx.IntImm("int16", 0))
         yield loop("index", length, lambda index: _raise_to(greatest, data[index]))
         magnitude = greatest.get().astype("int32")
-        # Of 0 and of negative numbers there is nothing to scale.
+        # A magnitude of 0, or one that wrapped, is not scaled.
         headroom = int32(15) - significant_bits(magnitude)
         scale = tirx.if_then_else(magnitude > 0, headroom, int32(0))
         yield from bits.declared(scale)
@@ -83,21 +85,21 @@ def fft_auto_scale(builder: relax.BlockBuilder, data: relax.Expr) -> list[relax.
 
 
 def _raise_to(greatest: Local, value: tirx.Expr) -> tirx.Stmt:
-    """Keep the greater one of a number and the magnitude of a sample."""
+    """Return a statement that raises a number to the magnitude of a sample."""
     wide, known = value.astype("int32"), greatest.get().astype("int32")
     negative = tirx.IfThenElse(-wide > known, greatest.set((-wide).astype("int16")), None)
     return tirx.IfThenElse(wide > known, greatest.set(value), negative)
 
 
 def energy(builder: relax.BlockBuilder, data: relax.Expr, begin: int, end: int) -> relax.Expr:
-    """The squared magnitudes of complex numbers.
+    """Return the squared magnitudes of complex numbers.
 
     Parameters
     ----------
     data
         (2 * n) of int16: real and imaginary part in turn.
     begin, end
-        which of them; the others give 0.
+        range of the numbers to compute; the other results are 0.
 
     Returns
     -------

@@ -18,8 +18,8 @@ from usmp.tir.nodes import sequence
 def extended(
     builder: relax.BlockBuilder, before: relax.Expr, data: relax.Expr
 ) -> tuple[relax.Expr, relax.Expr]:
-    """The samples of the runs before and those of this one, and of both the last ones, which the
-    next run begins with.
+    """Return the samples of earlier runs and of this run, and the last of these samples: the next
+    state.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def extended(
 
 
 def part(builder: relax.BlockBuilder, data: relax.Expr, begin: int, count: int) -> relax.Expr:
-    """`count` elements along the last axis, from `begin` on."""
+    """Return `count` elements along the last axis, from `begin` on."""
     axis = len(shape_of(data)) - 1
     if count == shape_of(data)[axis]:
         return data
@@ -49,7 +49,7 @@ def part(builder: relax.BlockBuilder, data: relax.Expr, begin: int, count: int) 
 def frames(
     builder: relax.BlockBuilder, data: relax.Expr, count: int, size: int, step: int
 ) -> relax.Expr:
-    """Parts of `size` samples, of which each begins `step` samples after the one before.
+    """Return frames of `size` samples; each begins `step` samples after the previous one.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def frames(
 def counted_to(
     builder: relax.BlockBuilder, count: relax.Expr, step: int, most: int
 ) -> tuple[relax.Expr, relax.Expr]:
-    """Whether a count has reached `most`, and the count after `step` more, which stops there.
+    """Return whether a count has reached `most`, and the count plus `step`, limited to `most`.
 
     Parameters
     ----------
@@ -100,9 +100,9 @@ def stacked(
     first: int,
     step: int,
 ) -> list[relax.Expr]:
-    """The frames of the runs before, the oldest one first, and that of this run.
+    """Stack the frames of earlier runs, the oldest one first, and the frame of this run.
 
-    The first run takes its own frame for all before it.
+    The first run uses its own frame for all earlier frames.
 
     Parameters
     ----------
@@ -111,18 +111,18 @@ def stacked(
     history
         (m * n) of int16, the last m frames.
     phase
-        an int32 without axes: 0 in the first run; then 1 more than how many runs have no result,
-        before one has.
+        an int32 without axes: 0 in the first run; then 1 more than the number of runs without a
+        result before the next result.
     first
-        how many runs have no result at first.
+        number of runs before the first result.
     step
-        every how many runs there is a result from then on.
+        number of runs from one result to the next.
 
     Returns
     -------
     list[relax.Expr]
-        What `history` and `phase` have become; (m * n + n) of int16; a boolean without axes,
-        whether there is a result.
+        The new `history` and `phase`; (m * n + n) of int16; a boolean without axes, whether there
+        is a result.
     """
     (channels,), (kept,) = shape_of(data), shape_of(history)
 
@@ -181,21 +181,21 @@ def stacked(
 def overlap_add(
     builder: relax.BlockBuilder, data: relax.Expr, before: relax.Expr, step: int
 ) -> list[relax.Expr]:
-    """Sums of frames, each of which begins `step` samples after the one before.
+    """Return sums of overlapping frames; each begins `step` samples after the previous one.
 
     Parameters
     ----------
     data
         (..., frames, size) of int16 or float32.
     before
-        (..., size - step): what the runs before add to this one.
+        (..., size - step): sums that earlier runs add to this run.
     step
         1 to `size`.
 
     Returns
     -------
     list[relax.Expr]
-        What `before` has become; (..., frames * step), of int16 saturated.
+        The new `before`; (..., frames * step), saturated if int16.
     """
     *outer, count, size = shape_of(data)
     rows, kept, dtype = math.prod(outer), size - step, str(data.ty.dtype)
