@@ -1,4 +1,4 @@
-"""The functions of gates and states of recurrent layers."""
+"""The activation functions of recurrent layers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tvm import tirx
 
 _Function = Callable[[tirx.Expr, tirx.Expr, tirx.Expr], tirx.Expr]
-"""Of x, alpha and beta."""
+"""Maps x, alpha and beta to the value of a function."""
 
 
 def _number(value: float) -> tirx.Expr:
@@ -57,7 +57,7 @@ class Activation:
         tanh(beta * x)), "sigmoid", "softplus", "softsign", "tanh" and "thresholded_relu" (x above
         alpha, else 0).
     alpha, beta
-        its parameters, if it has them.
+        parameters of the function, if it has them.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Activation:
     beta: float = 0.0
 
     def of(self, x: tirx.Expr) -> tirx.Expr:
-        """Its value; `x` may be evaluated more than once."""
+        """Return the value at `x`, which may be evaluated more than once."""
         return _FUNCTIONS[self.name](x, _number(self.alpha), _number(self.beta))
 
 

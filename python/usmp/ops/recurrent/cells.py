@@ -1,7 +1,7 @@
-"""What recurrent layers compute in one step of one row of a batch.
+"""One step of recurrent layers, for one row of a batch.
 
-A step reads the whole hidden state before it, so what it computes for a unit waits until the step
-is over: in the output, or where there is none in a row of scratch memory.
+A step reads the whole previous hidden state, so the new hidden state of a unit is first stored
+elsewhere: in the output, or in a scratch row if there is no output.
 
 Source: ONNX operators, LSTM, GRU and RNN, for the equations.
 """
@@ -28,17 +28,17 @@ class CellStep:
     Parameters
     ----------
     units
-        how many there are.
+        number of units.
     data
         a row of features.
     data_weight, hidden_weight, bias, hidden_bias
-        as in `Weights`.
+        see `Weights`.
     states
         rows of the hidden state, and of the cell state if there is one.
     output
-        what the new hidden state goes to, or None.
+        row for the new hidden state, or None.
     scratch
-        rows of scratch memory, as many as the cell asks for.
+        scratch rows, `scratch_rows` of the cell.
     """
 
     units: int
@@ -58,35 +58,35 @@ class CellStep:
         return self.states[0]
 
     def sum(self, name: str, gate: int, u: tirx.Expr) -> tuple[Local, list[tirx.Stmt]]:
-        """A sum for a unit of a gate, which begins with the biases."""
+        """Declare a sum for a unit of a gate, which starts from both biases."""
         return self._sum(name, gate, u, self.bias, self.hidden_bias)
 
     def sum_of_data(self, name: str, gate: int, u: tirx.Expr) -> tuple[Local, list[tirx.Stmt]]:
-        """The same with the bias of the data only."""
+        """Declare a sum for a unit of a gate, which starts from the bias of the data."""
         return self._sum(name, gate, u, self.bias)
 
     def sum_of_hidden(self, name: str, gate: int, u: tirx.Expr) -> tuple[Local, list[tirx.Stmt]]:
-        """The same with the bias of the hidden state only."""
+        """Declare a sum for a unit of a gate, which starts from the bias of the hidden state."""
         return self._sum(name, gate, u, self.hidden_bias)
 
     def _sum(
         self, name: str, gate: int, u: tirx.Expr, *biases: tirx.Buffer | None
     ) -> tuple[Local, list[tirx.Stmt]]:
         total = Local.of(name, "float32")
-        given = [bias[gate * self.units + u] for bias in biases if bias is not None]
-        begin = given[0] if given else tirx.FloatImm("float32", 0)
-        for other in given[1:]:
-            begin = begin + other
+        terms = [bias[gate * self.units + u] for bias in biases if bias is not None]
+        begin = terms[0] if terms else tirx.FloatImm("float32", 0)
+        for term in terms[1:]:
+            begin = begin + term
         return total, total.declared(begin)
 
     def add_data(self, sums: Sequence[Local], gates: Sequence[int], u: tirx.Expr) -> tirx.Stmt:
-        """Add what the data gives to the unit's sums of some gates."""
+        """Add the products of the data to the unit's sums of some gates."""
         return self._add(sums, gates, u, self.data, self.data_weight, self.features)
 
     def add_hidden(
         self, sums: Sequence[Local], gates: Sequence[int], u: tirx.Expr, row: Row | None = None
     ) -> tirx.Stmt:
-        """Add what the hidden state, or `row` in its place, gives."""
+        """Add the products of the hidden state, or of `row` in its place, to the unit's sums."""
         return self._add(sums, gates, u, row or self.hidden, self.hidden_weight, self.units)
 
     def _add(
@@ -109,17 +109,17 @@ class CellStep:
         return loop("k", extent, products)
 
     def wait(self, value: tirx.Expr, u: tirx.Expr) -> tirx.Stmt:
-        """Keep the new hidden state of a unit until `keep`."""
+        """Store the new hidden state of a unit elsewhere until `keep`."""
         return (self.output or self.scratch[0]).store(value, u)
 
     def keep(self) -> tirx.Stmt:
-        """Make what waits the hidden state."""
+        """Copy the stored elements to the hidden state."""
         waiting = self.output or self.scratch[0]
         return loop("u", self.units, lambda u: self.hidden.store(waiting.load(u), u))
 
 
 def _clipped(total: Local, clip: float | None) -> list[tirx.Stmt]:
-    """A sum within -clip and clip."""
+    """Clamp a sum to [-clip, clip]; do nothing without a clip."""
     if clip is None:
         return []
     low, high = tirx.FloatImm("float32", -clip), tirx.FloatImm("float32", clip)
@@ -128,7 +128,7 @@ def _clipped(total: Local, clip: float | None) -> list[tirx.Stmt]:
 
 @dataclass(frozen=True)
 class LstmCell:
-    """Long short-term memory.
+    """A cell of long short-term memory.
 
     i, o, f = gate(...); c = candidate(...)
     cell = f * cell + i * c
@@ -137,13 +137,13 @@ class LstmCell:
     Parameters
     ----------
     clip
-        the greatest magnitude of what the functions of the gates are of.
+        greatest magnitude of the arguments of gate and candidate functions.
     cell_clip
-        of the cell state.
+        greatest magnitude of the cell state.
     couples_forget
         whether f is 1 - i; its weights are not used then.
     order
-        the places of i, o, f and c among the gates in the weights.
+        positions of i, o, f and c among the gates in the weights.
     """
 
     gate: Activation = SIGMOID
@@ -160,17 +160,17 @@ class LstmCell:
     """Hidden state and cell state."""
 
     def scratch_rows(self, has_output: bool) -> int:
-        """How many rows of scratch memory a step needs."""
+        """Return the number of scratch rows of a step."""
         return 0 if has_output else 1
 
     def step(self, step: CellStep) -> list[tirx.Stmt]:
-        """The statements of a step."""
+        """Return the statements of a step."""
 
         def unit(u: tirx.Var) -> Iterator[tirx.Stmt]:
             names = ("input_gate", "output_gate", "forget_gate", "candidate")
-            taken = [index for index in range(4) if index != 2 or not self.couples_forget]
-            places = [self.order[index] for index in taken]
-            sums = {index: step.sum(names[index], self.order[index], u) for index in taken}
+            used = [index for index in range(4) if index != 2 or not self.couples_forget]
+            places = [self.order[index] for index in used]
+            sums = {index: step.sum(names[index], self.order[index], u) for index in used}
             totals = [total for total, _ in sums.values()]
             for _, begin in sums.values():
                 yield from begin
@@ -204,9 +204,9 @@ class GruCell:
     Parameters
     ----------
     clip
-        the greatest magnitude of what the functions of the gates are of.
+        greatest magnitude of the arguments of gate and candidate functions.
     order
-        the places of z, r and h among the gates in the weights.
+        positions of z, r and h among the gates in the weights.
     """
 
     gate: Activation = SIGMOID
@@ -220,13 +220,13 @@ class GruCell:
     states: ClassVar[int] = 1
 
     def scratch_rows(self, has_output: bool) -> int:
-        """How many rows of scratch memory a step needs."""
+        """Return the number of scratch rows of a step."""
         if self.resets_after:
             return 0 if has_output else 1
         return 2
 
     def step(self, step: CellStep) -> list[tirx.Stmt]:
-        """The statements of a step."""
+        """Return the statements of a step."""
         if self.resets_after:
             return [
                 loop("u", step.units, lambda u: self._unit_reset_after(step, u)),
@@ -299,12 +299,12 @@ class GruCell:
 
 @dataclass(frozen=True)
 class RnnCell:
-    """hidden = function(data_weight @ data + hidden_weight @ hidden + bias).
+    """A simple cell: hidden = function(data_weight @ data + hidden_weight @ hidden + bias).
 
     Parameters
     ----------
     clip
-        the greatest magnitude of what the function is of.
+        greatest magnitude of the argument of the function.
     """
 
     function: Activation = TANH
@@ -315,11 +315,11 @@ class RnnCell:
     states: ClassVar[int] = 1
 
     def scratch_rows(self, has_output: bool) -> int:
-        """How many rows of scratch memory a step needs."""
+        """Return the number of scratch rows of a step."""
         return 0 if has_output else 1
 
     def step(self, step: CellStep) -> list[tirx.Stmt]:
-        """The statements of a step."""
+        """Return the statements of a step."""
 
         def unit(u: tirx.Var) -> Iterator[tirx.Stmt]:
             total, begin = step.sum("total", 0, u)

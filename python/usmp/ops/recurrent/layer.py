@@ -19,7 +19,7 @@ Tensor: TypeAlias = "relax.Expr | np.ndarray"
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights of a layer in one direction; the gates are one after the other.
+    """The weights of a layer in one direction, gate after gate.
 
     Parameters
     ----------
@@ -28,8 +28,7 @@ class Weights:
     hidden_weight
         (gates * units, units).
     bias, hidden_bias
-        (gates * units), or None: they are added to the products of the data and of the hidden
-        state.
+        (gates * units), or None; added to the products of the data and of the hidden state.
     """
 
     data_weight: Tensor
@@ -47,21 +46,21 @@ def recurrent_layer(
     output: Placed | None,
     backwards: bool = False,
 ) -> tuple[list[relax.Expr], relax.Expr | None]:
-    """Append a call of a PrimFunc that goes through the steps.
+    """Append a call of a PrimFunc that runs the steps in a loop.
 
     Parameters
     ----------
     data
-        axes t, b and u, of float32.
+        of float32, with axes t, b and u.
     states
         hidden state, and for an LSTM the cell state, before the first step: axes b, u and perhaps
-        d. They are replaced by those after the last one. Types for states that are made here, and
-        0 before the first step.
+        d. They are updated in place. A type stands for a new state, which is 0 before the first
+        step.
     output
-        where the hidden state after each step goes: axes t, b, u and perhaps d, of which other
-        places stay as they are. A type for a tensor that is made here; None if nothing reads it.
+        tensor for the hidden state after each step: axes t, b, u and perhaps d; other directions
+        are not changed. A type stands for a new tensor; None if nothing reads the output.
     backwards
-        whether the last step comes first.
+        whether to run from the last step to the first.
 
     Returns
     -------
@@ -71,26 +70,26 @@ def recurrent_layer(
     places = dict(zip(("hidden", "cell"), states, strict=False))
     if output is not None:
         places["output"] = output
-    made = {name: place for name, place in places.items() if place.is_to_be_made}
-    given = {name: place.tensor for name, place in places.items() if name not in made}
+    created = {name: place for name, place in places.items() if place.is_to_be_made}
+    existing = {name: place.tensor for name, place in places.items() if name not in created}
     constants = {name: value for name, value in vars(weights).items() if value is not None}
-    arguments = [*given.items(), ("data", data.tensor), *constants.items()]
-    written = [(name, place.type) for name, place in made.items()]
+    arguments = [*existing.items(), ("data", data.tensor), *constants.items()]
+    written = [(name, place.type) for name, place in created.items()]
     names = [name for name, _ in [*arguments, *written]]
 
     def body(*buffers: tirx.Buffer) -> tirx.Stmt:
         by_name = dict(zip(names, buffers, strict=True))
-        zeros = [_zeros(by_name[name]) for name in made if name != "output"]
+        zeros = [_zeros(by_name[name]) for name in created if name != "output"]
         steps = _all_steps(cell, data, states, output, by_name, backwards)
         return sequence([*zeros, *steps])
 
-    results = call_in_place(builder, cell.name, body, arguments, range(len(given)), written)
-    after = dict(zip([*given, *made], results, strict=True))
+    results = call_in_place(builder, cell.name, body, arguments, range(len(existing)), written)
+    after = dict(zip([*existing, *created], results, strict=True))
     return [after[name] for name in places if name != "output"], after.get("output")
 
 
 def _zeros(buffer: tirx.Buffer) -> tirx.Stmt:
-    """Set all elements to 0."""
+    """Return loops that set all elements to 0."""
     extents, zero = [int(extent) for extent in buffer.shape], tirx.FloatImm("float32", 0)
     return loops(extents, lambda place: tirx.BufferStore(buffer, zero, list(place)))
 

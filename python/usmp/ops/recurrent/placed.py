@@ -1,4 +1,4 @@
-"""Tensors of recurrent layers, whose axes come in the order that the model has them in."""
+"""Tensors of recurrent layers, with their axes in the order of the model."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Placed:
     Parameters
     ----------
     tensor
-        or the type of one that is still to be written.
+        a tensor, or the type of a tensor that is still to be created.
     axes
         a letter for each axis: t for steps, b for the rows of a batch, d for directions and layers,
         u for units or features.
     direction
-        the place on the axis d, if there is one.
+        index on the axis d, if there is one.
     """
 
     tensor: relax.Expr | relax.TensorType
@@ -28,7 +28,7 @@ class Placed:
 
     @property
     def is_to_be_made(self) -> bool:
-        """Whether the tensor is still to be written."""
+        """Whether the tensor is still to be created."""
         return isinstance(self.tensor, relax.TensorType)
 
     @property
@@ -38,7 +38,7 @@ class Placed:
         return tensor if isinstance(tensor, relax.TensorType) else tensor.ty
 
     def extent(self, axis: str) -> int:
-        """How many steps, rows, directions or units there are; 1 without such an axis."""
+        """Return the extent of an axis; 1 if the tensor has no such axis."""
         if axis not in self.axes:
             return 1
         return int(self.type.shape[self.axes.index(axis)])
@@ -46,7 +46,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Row:
-    """The elements of a tensor along u, at one place of all other axes."""
+    """The elements of a tensor along u, at one position on all other axes."""
 
     buffer: tirx.Buffer
     axes: str
@@ -56,10 +56,10 @@ class Row:
         return [u if axis == "u" else self.place[axis] for axis in self.axes]
 
     def load(self, u: tirx.Expr) -> tirx.Expr:
-        """The u-th element."""
+        """Return the u-th element."""
         element: tirx.Expr = self.buffer[tuple(self._indices(u))]
         return element
 
     def store(self, value: tirx.Expr, u: tirx.Expr) -> tirx.Stmt:
-        """Set the u-th element."""
+        """Return a statement that sets the u-th element."""
         return tirx.BufferStore(self.buffer, value, self._indices(u))
