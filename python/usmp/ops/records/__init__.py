@@ -1,7 +1,7 @@
-"""What an integer operator computes, as data that stays with its PrimFunc.
+"""Records of what integer operators compute, as attributes of their PrimFuncs.
 
-Accelerators, which compute it in another way, schedules and reports read it: the name of a PrimFunc
-is not theirs to parse, and its body says how something is computed, not what.
+Accelerators, schedules and reports read records, because the body of a PrimFunc says how it
+computes, not what, and its name is not meant to be parsed.
 """
 
 from usmp.ops.records import elementwise, movement, products, recurrent, reductions, windowed

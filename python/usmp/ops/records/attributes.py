@@ -1,4 +1,4 @@
-"""The records that PrimFuncs hold."""
+"""The attributes of PrimFuncs with records."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from usmp.ops.records.base import QuantizedOp
 from usmp.tir.identity import identity
 
 Steps: TypeAlias = "tuple[tuple[QuantizedOp, ...], ...]"
-"""What a fused PrimFunc computes, one integer operator after the other. A step has several records
-if operators share the code: they compute the same integers, at other scales or by other tables."""
+"""The integer operators of a fused PrimFunc, in order. A step has several records if operators
+share the code: they compute the same integers, with different scales or tables."""
 
 _MOST_DECODED = 4096
-"""Records that are kept. A build asks for each some hundred times, and decoding takes 0.2 ms."""
+"""Size of the cache of records. A build reads each some hundred times; decoding takes 0.2 ms."""
 
 
 class _Held:
-    """What an attribute holds of a record; equal if it is one object of TVM."""
+    """An encoded record in an attribute; equal only to the same object of TVM."""
 
     def __init__(self, value: Any) -> None:
         self.value, self._identity = value, identity(value)
@@ -63,7 +63,7 @@ def operators_of(func: tirx.PrimFunc) -> Steps:
 
 
 def with_operators(func: tirx.PrimFunc, steps: Iterable[Sequence[QuantizedOp]]) -> tirx.PrimFunc:
-    """Return `func` with these steps and no other record."""
+    """Return `func` with the records of these steps, and no others."""
     held = [[operator.as_json() for operator in step] for step in steps]
     func = OPERATOR_ATTR.removed(func)
     return OPERATORS_ATTR.put(func, held) if held else func

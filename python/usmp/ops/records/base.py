@@ -1,4 +1,4 @@
-"""The record of an integer operator, and its form in JSON."""
+"""The record of an integer operator, and its encoding in JSON."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from usmp.ops.window import Layout, Layouts
 
 KINDS: dict[str, type[QuantizedOp]] = {}
 """Kind of operator -> the class of its records. The first line of the class's docstring says what
-the operator computes; `x` is the real number that an integer stands for. A model's C has functions
-named for these kinds, fused ones for all that they compute."""
+the operator computes; `x` is the real number that an integer represents. C functions are named
+after these kinds; a fused function after all its kinds."""
 
 
 @dataclass(frozen=True)
 class QuantizedOp:
-    """An integer operator; the subclass of its kind has fields for what else it is made from.
+    """An integer operator; the subclass of its kind has fields for its other parameters.
 
     Parameters
     ----------
     inputs
-        the quantization of each tensor that it computes from, in the order in which its function in
-        `usmp.ops.quantized` takes them, constant ones too but for biases and tables.
+        the quantization of each input, in the order of its function in `usmp.ops.quantized`;
+        constants are included, but not biases and tables.
     outputs
-        the quantization of each of its results.
+        the quantization of each output.
     """
 
     kind: ClassVar[str]
     describes_extents: ClassVar[bool] = False
-    """Whether parameters are places or extents on the axes of tensors, as no part has them."""
+    """Whether parameters are positions or extents on axes, which differ for a part of a tensor."""
     inputs: tuple[Quantization, ...]
     outputs: tuple[Quantization, ...]
 
@@ -44,15 +44,15 @@ class QuantizedOp:
 
     @property
     def limits(self) -> OutputLimits:
-        """Return the integers that the output may be: those of its type, cut by a clamp."""
+        """The range of the output: of its type, or narrowed by a clamp."""
         (output,) = self.outputs
         clamp: tuple[int, int] | None = getattr(self, "clamp", None)
         return output.limits() if clamp is None else OutputLimits(output.dtype, *clamp)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record as JSON has it, and as an attribute of a PrimFunc holds it.
+        """Return the record as data for JSON, and for an attribute of a PrimFunc.
 
-        Parameters that have their default value are left out.
+        Parameters with their default value are left out.
         """
         parameters = {
             name: _plain(getattr(self, name))
@@ -68,18 +68,18 @@ class QuantizedOp:
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> QuantizedOp:
-        """Return the record that `as_json` gave, also if an attribute held it since.
+        """Return the record of a value of `as_json`, which TVM may have converted.
 
         Raises
         ------
         ValueError
             there is no such kind of operator, or it has other parameters.
         """
-        given = _plain(value)
-        kind, parameters = KINDS.get(given["kind"]), given["parameters"]
+        plain = _plain(value)
+        kind, parameters = KINDS.get(plain["kind"]), plain["parameters"]
         if kind is None:
             raise ValueError(
-                f'no operator is of kind "{given["kind"]}"; there are {", ".join(sorted(KINDS))}'
+                f'no operator is of kind "{plain["kind"]}"; there are {", ".join(sorted(KINDS))}'
             )
         known = _parameters(kind.kind)
         required = {name for name, (field, _) in known.items() if field.default is MISSING}
@@ -89,8 +89,8 @@ class QuantizedOp:
                 f"given: {', '.join(parameters)}"
             )
         return kind(
-            tuple(Quantization.from_json(quantization) for quantization in given["inputs"]),
-            tuple(Quantization.from_json(quantization) for quantization in given["outputs"]),
+            tuple(Quantization.from_json(quantization) for quantization in plain["inputs"]),
+            tuple(Quantization.from_json(quantization) for quantization in plain["outputs"]),
             **{name: known[name][1](p) for name, p in parameters.items() if known[name][0].init},
         )
 
@@ -113,18 +113,18 @@ _TEXTS: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
     Layouts: (lambda layouts: layouts.name, Layouts.named),
     Rounding: (lambda rounding: rounding.name.lower(), lambda text: Rounding[text.upper()]),
 }
-"""Types of fields that JSON has as texts: how these are written and read."""
+"""Types of fields that are strings in JSON: the functions that write and read them."""
 
 
 @cache
 def _parameters(kind: str) -> dict[str, tuple[Field[Any], Callable[[Any], Any]]]:
-    """Return the fields besides inputs and outputs by name, and how their JSON is read."""
+    """Return the fields but inputs and outputs by name, with the functions that read their JSON."""
     types, (_, _, *own) = get_type_hints(KINDS[kind]), fields(KINDS[kind])
     return {field.name: (field, _reader(types[field.name])) for field in own}
 
 
 def _reader(type_hint: Any) -> Callable[[Any], Any]:
-    """Return the function from what JSON has to a value of this type."""
+    """Return the function that converts data of JSON to a value of this type."""
     for known, (_, read) in _TEXTS.items():
         if known in (type_hint, *get_args(type_hint)):
             return read
@@ -135,7 +135,7 @@ def _reader(type_hint: Any) -> Callable[[Any], Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of Python, NumPy or TVM, or of a field, as JSON has it."""
+    """Convert a value of Python, NumPy, TVM or a field to data for JSON."""
     if type(value) in _TEXTS:
         write, _ = _TEXTS[type(value)]
         return write(value)

@@ -133,7 +133,7 @@ class Requantize(RoundedOp, kind="requantize"):
 
 
 class RescaleToJoin(QuantizedOp, kind="rescale_to_join"):
-    """x at the scale of what it is concatenated with."""
+    """x at the scale of a concatenation."""
 
 
 class Rsqrt(QuantizedOp, kind="rsqrt"):
@@ -141,7 +141,7 @@ class Rsqrt(QuantizedOp, kind="rsqrt"):
 
 
 class Sqrt(QuantizedOp, kind="sqrt"):
-    """Square root, cut to an integer."""
+    """Square root, truncated to an integer."""
 
 
 class SquaredDifference(LimitedOp, kind="squared_difference"):

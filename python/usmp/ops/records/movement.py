@@ -17,7 +17,7 @@ class BatchToSpace(QuantizedOp, kind="batch_to_space"):
     block
         extents of a block on the image axes.
     crops
-        elements that are left out at both ends of each image axis.
+        elements that are cut off at both ends of each image axis.
     """
 
     describes_extents = True
@@ -50,7 +50,7 @@ class Gather(QuantizedOp, kind="gather"):
     Parameters
     ----------
     batch_axes
-        how many first axes of data and indices are the same.
+        number of leading axes that data and indices share.
     """
 
     axis: int
@@ -63,14 +63,14 @@ class GatherNd(QuantizedOp, kind="gather_nd"):
 
 @dataclass(frozen=True, kw_only=True)
 class MirrorPad(QuantizedOp, kind="mirror_pad"):
-    """Padding with the data's own elements.
+    """Padding with mirrored elements of the data.
 
     Parameters
     ----------
     padding
         elements before and after each axis.
     repeats_border
-        whether the mirror image begins with the element at the border.
+        whether a mirror image includes the element at the border.
     """
 
     describes_extents = True
@@ -80,16 +80,16 @@ class MirrorPad(QuantizedOp, kind="mirror_pad"):
 
 @dataclass(frozen=True, kw_only=True)
 class ResizeOp(QuantizedOp):
-    """An image in another size.
+    """A resized image.
 
     Parameters
     ----------
     size
         (height, width) of the output.
     align_corners
-        the first and last elements fall together.
+        whether the first and last elements of data and output coincide.
     half_pixel_centers
-        an element is a square whose value is that of its center.
+        whether an element is at the center of a pixel, instead of its corner.
     """
 
     describes_extents = True
@@ -100,12 +100,12 @@ class ResizeOp(QuantizedOp):
 
 
 class ResizeBilinear(ResizeOp, kind="resize_bilinear"):
-    """Image in another size, means of four neighbors."""
+    """Resized image, means of four neighbors."""
 
 
 class ResizeNearest(ResizeOp, kind="resize_nearest"):
-    """Image in another size, nearest elements."""
+    """Resized image, nearest elements."""
 
 
 class UpdateSlice(QuantizedOp, kind="update_slice"):
-    """A tensor, of which a slice is replaced."""
+    """A tensor with a replaced slice."""

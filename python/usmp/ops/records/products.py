@@ -20,7 +20,7 @@ class WeightedOp(QuantizedOp):
     Parameters
     ----------
     input_zero_point, weight_zero_point, output_zero_point
-        those of inputs and output.
+        zero points of the data, the weight and the output.
     clamp
         least and greatest integer of the output.
     rounding
@@ -46,7 +46,7 @@ class WeightedOp(QuantizedOp):
         return weight
 
     def with_channels(self, channels: Collection[int]) -> WeightedOp:
-        """Return the record of the operator that computes some of the output channels."""
+        """Return the record of the operator on some of the output channels."""
         data, weight = self.inputs
         if len(weight.scales) <= 1:
             return self
@@ -105,7 +105,7 @@ class BatchMatmul(QuantizedOp, kind="batch_matmul"):
     clamp
         least and greatest integer of the output.
     rounding
-        of the product of a sum with the factor; None if it is TFLite's for the type.
+        of the product of a sum with the factor; None for TFLite's rounding of the type.
     """
 
     transposed: tuple[bool, bool]

@@ -1,4 +1,4 @@
-"""Records of operators that remember what they computed before."""
+"""Records of operators with a state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Lstm(QuantizedOp, kind="lstm"):
     cell_clip
         the greatest magnitude of the cell state, as a real number; 0 for no limit.
     time_major
-        whether the steps are the first axis of data and output, and not the second.
+        whether the steps are the first axis of data and output, instead of the second.
     """
 
     cell_clip: float
@@ -33,11 +33,11 @@ class Svdf(QuantizedOp, kind="svdf"):
     Parameters
     ----------
     rank
-        how many filters a unit has.
+        number of filters of each unit.
     """
 
     rank: int
 
 
 class SvdfState(QuantizedOp, kind="svdf_state"):
-    """Singular value decomposition filter: the results of the features, remembered."""
+    """Singular value decomposition filter: the sums over features, in a state."""

@@ -9,7 +9,7 @@ from usmp.ops.records.base import QuantizedOp, RoundedOp
 
 @dataclass(frozen=True, kw_only=True)
 class ReductionOp(QuantizedOp):
-    """A reduction over some axes, which the output lacks."""
+    """A reduction over some axes, which are removed."""
 
     axes: tuple[int, ...]
 
@@ -37,7 +37,7 @@ class ReduceMin(ReductionOp, kind="reduce_min"):
 
 @dataclass(frozen=True, kw_only=True)
 class PositionOp(QuantizedOp):
-    """A search along an axis, which the output lacks."""
+    """A search along an axis, which is removed."""
 
     axis: int
 
@@ -52,14 +52,14 @@ class ArgMin(PositionOp, kind="arg_min"):
 
 @dataclass(frozen=True, kw_only=True)
 class CumulativeSum(QuantizedOp, kind="cumulative_sum"):
-    """Sums of an element and those before it along an axis.
+    """Sums of each element and the elements before it along an axis.
 
     Parameters
     ----------
     exclusive
-        without the element itself.
+        whether an element itself is left out of its sum.
     backwards
-        with those after it instead.
+        whether to sum the elements after it instead.
     """
 
     axis: int

@@ -30,7 +30,7 @@ class WindowedOp(QuantizedOp):
     padding: tuple[int, int]
 
     def window(self, kernel: tuple[int, int], data: Sequence[int], output: Sequence[int]) -> Window:
-        """Return how a kernel moves over data of a shape, for an output of a shape."""
+        """Return the window of a kernel over data of a shape, for an output of a shape."""
         _, height, width, _ = self.layout.data.named(data)
         _, rows, columns, _ = self.layout.output.named(output)
         moves = (self.strides, self.dilations, self.padding)
@@ -60,7 +60,7 @@ class AveragePool(PoolOp, kind="average_pool"):
     Parameters
     ----------
     counts_padding
-        elements outside the data are zeros; else the mean is of those inside.
+        whether padding counts as zeros; else the mean is over the elements inside the data.
     rounding
         of the product with the factor between the scales.
     """
