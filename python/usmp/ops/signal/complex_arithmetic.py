@@ -102,8 +102,8 @@ class Arithmetic:
         return Complex(self.product(value.real, factor), self.product(value.imaginary, factor))
 
     def divided(self, value: Complex, divisor: int) -> Complex:
-        """Divide a fixed-point number by `divisor`, so that a sum of `divisor` numbers rarely wraps;
-        return a float unchanged."""
+        """Divide a fixed-point number by `divisor`, so that a sum of `divisor` numbers rarely
+        wraps; return a float unchanged."""
         if not self.is_fixed:
             return value
         return self.scaled(value, tirx.IntImm("int32", np.iinfo(self.dtype).max // divisor))

@@ -99,8 +99,8 @@ class FftLayout:
         return _exponentials(lambda index: sign * math.pi * index / self.length, self.length, dtype)
 
     def real_twiddles(self, dtype: str, inverse: bool = False) -> np.ndarray:
-        """Return exp(-pi i ((k + 1) / length + 1/2)), the twiddles that a transform of twice as
-        many real numbers adds.
+        """Return exp(-pi i ((k + 1) / length + 1/2)), further twiddles for twice as many real
+        numbers.
 
         Returns
         -------
