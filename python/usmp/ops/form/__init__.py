@@ -1,9 +1,9 @@
-"""The form of an operator: what it reads, writes and computes, read from its PrimFunc in blocks.
+"""The form of an operator: its reads, writes and values, extracted from its PrimFunc in blocks.
 
-`form_of` gives the loop nests (`nests.py`). `along` says which part of each operand is read for a
-part of the output along an axis (`along.py`), and `part_of` makes the PrimFunc that computes that
-part (`part.py`); `taken` makes the one that computes any indices, as some channels (`taken.py`).
-What has no form is computed as a whole.
+`form_of` returns the loop nests (`nests.py`). `along` finds which part of each operand is read for
+a part of the output along an axis (`along.py`), and `part_of` builds the PrimFunc of such a part
+(`part.py`); `taken` builds one of any index set, such as some channels (`taken.py`). An operator
+without a form is computed as a whole.
 """
 
 from usmp.ops.form.along import AxisAccess, AxisNest, AxisRead, Interval, along

@@ -1,7 +1,7 @@
-"""Which part of each operand an operator reads for a part of its output, along one axis.
+"""The part of each operand that an operator reads for a part of its output, along one axis.
 
-It follows from the indices of the loads. Nothing has to be known of the operator: the elements at
-one index of the axis are computed as those at another one, but for these indices and for padding.
+The indices of the loads determine it, for any operator: elements at two indices of the axis are
+computed alike, except for the indices of their loads and for padding.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ Interval: TypeAlias = tuple[int, int]
 """Indices [begin, end) along an axis."""
 
 _MOST_INDICES = 4096
-"""The longest axis whose indices are compared one by one, to find where padding ends."""
+"""The longest axis whose indices are compared one by one, to find the ends of padding."""
 
 
 @dataclass(frozen=True)
 class AxisRead:
     """The indices of an operand that index `t` of the output reads.
 
-    They go from `stride * t + first` to `stride * t + first + count - 1`.
+    They range from `stride * t + first` to `stride * t + first + count - 1`.
 
     Parameters
     ----------
     axis
         of the operand.
     stride
-        between what two neighboring indices of the output read first: at least 1.
+        distance of the first indices for two neighboring indices of the output: at least 1.
     first
-        of index 0: less than 0 if it reaches into padding.
+        first index for index 0 of the output: negative if it is in padding.
     count
-        at least 1.
+        number of indices: at least 1.
     """
 
     axis: int
@@ -51,11 +51,11 @@ class AxisRead:
 
     @property
     def is_same(self) -> bool:
-        """Return whether each index of the output reads the same index of the operand."""
+        """Whether each index of the output reads the same index of the operand."""
         return (self.stride, self.first, self.count) == (1, 0, 1)
 
     def needed(self, indices: Interval, extent: int) -> Interval:
-        """Return the indices of an operand with this extent that indices of the output read."""
+        """Return the indices of an operand with this extent that a range of the output reads."""
         begin, end = indices
         last = self.stride * (end - 1) + self.first + self.count
         return max(0, self.stride * begin + self.first), min(extent, last)
@@ -70,9 +70,9 @@ class AxisNest:
     nest
         the nest.
     iterator
-        that is the index on the axis.
+        the iterator that is the index on the axis.
     value
-        of an element, where the loads have indices relative to the first that they read.
+        of an element; indices of its loads are relative to the first index that they read.
     """
 
     nest: Nest
@@ -91,11 +91,11 @@ class AxisAccess:
     axis, extent
         of the output.
     reads
-        by index of the parameter: operands of which each index of the output reads some indices.
+        index of a parameter -> the indices that each index of the output reads of this operand.
     nests
-        those that compute elements along the axis.
+        the nests that compute elements along the axis.
     buffers
-        between nests, each with its own axis.
+        buffer between nests -> its axis.
     """
 
     form: Form
@@ -107,12 +107,12 @@ class AxisAccess:
 
     @property
     def is_uniform(self) -> bool:
-        """Return whether a value depends on the index by what is loaded only."""
+        """Whether values depend on the index only through loads."""
         return not any(mentions(nest.value, nest.iterator) for nest in self.nests)
 
     @property
     def is_parallel(self) -> bool:
-        """Return whether each index is computed from the same index of operands of that extent."""
+        """Whether each index is computed from the same index of operands with the same extent."""
         params = self.form.func.params
         return all(
             read.is_same and int(params[index].shape[read.axis]) == self.extent
@@ -121,7 +121,7 @@ class AxisAccess:
 
     @cached_property
     def alike(self) -> Interval:
-        """Return the longest interval that is computed alike: padding has no part in it."""
+        """The longest interval of indices that are computed alike, without padding."""
         intervals = [_alike(nest, self.extent) for nest in self.nests]
         begins, ends = zip(*intervals, strict=True)
         return max(begins), min(ends)
@@ -135,14 +135,14 @@ def along(
     Parameters
     ----------
     axes
-        by index of the parameter: the axis of an operand.
+        index of a parameter -> the axis of this operand.
     constants
-        indices of parameters that can be sliced if they have other elements for each index.
+        indices of parameters that can be sliced if each index reads other elements of them.
 
     Returns
     -------
     AxisAccess | None
-        None if no axis of the output goes with these, or if that is not seen.
+        None if no axis of the output corresponds to these axes, or if it cannot be determined.
     """
     params = form.func.params
     given = {params[index]: axis for index, axis in axes.items()}
@@ -158,7 +158,7 @@ def along(
 
 
 class _Reader:
-    """Follows the axis through the nests, one after the other.
+    """An analysis that follows the axis through the nests, in order.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class _Reader:
         self._loaded: set[Var] = set()
 
     def read(self, nest: Nest) -> bool:
-        """Read the next nest; False if it is of another kind."""
+        """Analyze the next nest; return False if it accesses the axis in another way."""
         loads = [load for load in nest.loads if load.source in self.axes]
         if not loads:
             self._loaded |= {load.source for load in nest.loads}
@@ -205,21 +205,21 @@ class _Reader:
         indices = [load.indices[self.axes[load.source]] for load in loads]
         simplified = [analyzer.simplify(index) for index in indices]
         # The index of an axis with a single element is simplified to 0.
-        found = nest.spatial.intersection(nodes_of(simplified, Var))
-        found = found or nest.spatial.intersection(nodes_of(indices, Var))
-        if len(found) != 1:
+        iterators = nest.spatial.intersection(nodes_of(simplified, Var))
+        iterators = iterators or nest.spatial.intersection(nodes_of(indices, Var))
+        if len(iterators) != 1:
             return None
-        (iterator,) = found
+        (iterator,) = iterators
         places = [index for index in nest.indices if mentions(index, iterator)]
         return iterator if len(places) == 1 and places[0].same_as(iterator) else None
 
     def _slice_constants(self, nest: Nest, iterator: Var) -> bool:
-        """Include the constants of which each index reads other elements.
+        """Include the constants whose elements differ from index to index.
 
         Returns
         -------
         bool
-            False if a nest before reads one of them as a whole.
+            False if an earlier nest reads one of them as a whole.
         """
         for load in nest.loads:
             if load.source in self.constants and not nodes_of(load.indices, TensorLoad):
@@ -233,7 +233,7 @@ class _Reader:
     def _relative(
         self, analyzer: Analyzer, nest: Nest, iterator: Var, axis: int, loads: list[TensorLoad]
     ) -> tirx.Expr | None:
-        """Return the value with indices relative to the first that it reads.
+        """Return the value with indices relative to the first index that it reads.
 
         Returns
         -------
@@ -246,10 +246,10 @@ class _Reader:
             others = [index for place, index in enumerate(load.indices) if place != where]
             if any(mentions(analyzer.simplify(other), iterator) for other in others):
                 return None
-            found = _offset(analyzer, load.indices[where], iterator)
-            if found is None:
+            split = _offset(analyzer, load.indices[where], iterator)
+            if split is None:
                 return None
-            stride, offset, first, count = found
+            stride, offset, first, count = split
             if load.source in self.given:
                 if not self._widen(load.source, AxisRead(where, stride, first, count)):
                     return None
@@ -262,7 +262,7 @@ class _Reader:
         )
 
     def _widen(self, operand: Var, read: AxisRead) -> bool:
-        """Include the indices of one more load; False if it has another stride."""
+        """Include the indices of another load; return False if its stride differs."""
         known = self.reads.get(operand, read)
         if known.stride != read.stride:
             return False
@@ -280,8 +280,8 @@ def _offset(
     Returns
     -------
     tuple[int, tirx.Expr, int, int] | None
-        the stride, the offset, its least value and how many values it spans; None for another kind
-        of index.
+        the stride, the offset, its least value and the number of values that it spans; None for
+        other indices.
     """
     simplified = analyzer.simplify(index)
     if mentions(simplified, iterator):
@@ -301,7 +301,7 @@ def _offset(
 
 
 def _alike(nest: AxisNest, extent: int) -> Interval:
-    """Return the longest interval of indices for which a value is one and the same expression."""
+    """Return the longest interval of indices for which a value is the same expression."""
     if not mentions(nest.value, nest.iterator):
         return 0, extent
     if extent > _MOST_INDICES:
@@ -319,5 +319,5 @@ def _alike(nest: AxisNest, extent: int) -> Interval:
 
 
 def at_index(expr: tirx.Expr, iterator: Var, index: tirx.Expr) -> tirx.Expr:
-    """Return an expression with an index in the place of an iterator."""
+    """Substitute an index for an iterator in an expression."""
     return tvm_ffi.structural_map(expr, (Var, lambda var: index if var.same_as(iterator) else var))

@@ -23,10 +23,9 @@ class Nest:
     Parameters
     ----------
     block
-        whose iterators are the loops, each from 0 to its extent.
+        the block; its iterators are the loops, each from 0 to its extent.
     stores
-        the initial store of a reduction, if it is one, and the store of an element. Both have the
-        same indices.
+        the initial store, for a reduction, and the store of an element, with the same indices.
     """
 
     block: s_tir.SBlock
@@ -34,53 +33,53 @@ class Nest:
 
     @property
     def buffer(self) -> Var:
-        """Return the buffer that is written."""
+        """The buffer that is written."""
         return self.stores[-1].buffer
 
     @property
     def value(self) -> tirx.Expr:
-        """Return the value of an element."""
+        """The value of an element."""
         return self.stores[-1].value
 
     @property
     def indices(self) -> list[tirx.Expr]:
-        """Return the indices of an element, one for each axis."""
+        """The indices of an element, one for each axis."""
         return list(self.stores[-1].indices)
 
     @cached_property
     def loads(self) -> list[TensorLoad]:
-        """Return the loads of both values, repeated ones too."""
+        """The loads of all stored values, with repetitions."""
         return [load for store in self.stores for load in nodes_of(store.value, TensorLoad)]
 
     @cached_property
     def extents(self) -> dict[Var, int]:
-        """Return the extent of each iterator."""
+        """The extent of each iterator."""
         return {v.var: int(v.dom.extent) for v in self.block.iter_vars}
 
     @cached_property
     def spatial(self) -> frozenset[Var]:
-        """Return the iterators whose iterations are independent."""
+        """The iterators whose iterations are independent."""
         return frozenset(v.var for v in self.block.iter_vars if int(v.iter_type) == _SPATIAL)
 
     def analyzer(self, *without: Var) -> Analyzer:
-        """Return an analyzer that knows the ranges of all iterators but some."""
+        """Return an analyzer that knows the ranges of all iterators except some."""
         analyzer = Analyzer()
         for variable in self.block.iter_vars:
-            if not any(variable.var.same_as(one) for one in without):
+            if not any(variable.var.same_as(excluded) for excluded in without):
                 analyzer.bind(variable.var, variable.dom)
         return analyzer
 
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """What an operator reads, writes and computes.
+    """The loop nests of an operator: its reads, writes and values.
 
     Parameters
     ----------
     func
         the PrimFunc in blocks. Its last parameter is the output.
     nests
-        one for each block, in order. No two write one buffer, and none writes an operand.
+        one for each block, in order. Each writes another buffer, and none writes an operand.
     """
 
     func: tirx.PrimFunc
@@ -88,23 +87,23 @@ class Form:
 
     @property
     def output(self) -> Var:
-        """Return the parameter that is written."""
+        """The parameter that is written."""
         return self.func.params[-1]
 
 
 def form_of(func: tirx.PrimFunc) -> Form | None:
-    """Read a PrimFunc.
+    """Extract the form of a PrimFunc.
 
     Parameters
     ----------
     func
-        in blocks, as tensor expressions give it, fused or not; its last parameter is the output.
+        a PrimFunc in blocks of tensor expressions, fused or not; its last parameter is the output.
 
     Returns
     -------
     Form | None
-        None if it has other statements than nests whose bounds are constants, if it uses memory
-        other than by loads and stores, or if a buffer is not dense.
+        None if it has other statements than nests with constant bounds, if it accesses memory by
+        other means than loads and stores, or if a buffer is not dense.
     """
     blocks = _blocks(func)
     if blocks is None or not all(tirx.is_buffer_var(param) for param in func.params):
@@ -124,7 +123,7 @@ def form_of(func: tirx.PrimFunc) -> Form | None:
 
 
 def _blocks(func: tirx.PrimFunc) -> list[s_tir.SBlock] | None:
-    """Return the blocks in order; None if there is more than these and loops over iterators."""
+    """Return the blocks in order; None if there are other statements than blocks in loops."""
     root = func.body
     if not isinstance(root, s_tir.SBlockRealize) or root.block.iter_vars:
         return None
@@ -149,7 +148,7 @@ def _is_plain(loop: tirx.For) -> bool:
 
 
 def _takes_loops(realize: s_tir.SBlockRealize, loops: Mapping[Var, int]) -> bool:
-    """Return whether each iterator of the block is one of the loops around it, as a whole."""
+    """Return whether the iterators of the block are exactly the loops around it."""
     block = realize.block
     is_always = isinstance(realize.predicate, tirx.IntImm) and int(realize.predicate) == 1
     if not is_always or block.alloc_buffers or block.match_buffers or block.annotations:
@@ -168,14 +167,14 @@ def _is_range(dom: Range, extent: int) -> bool:
 
 
 def _is_dense(buffer: Var) -> bool:
-    """Return whether the elements of a buffer lie one after the other in global memory."""
+    """Return whether a buffer is contiguous in global memory."""
     ty = buffer.ty
     begins = isinstance(ty.elem_offset, tirx.IntImm) and int(ty.elem_offset) == 0
     return begins and not ty.strides and ty.layout is None and str(ty.storage_scope) == "global"
 
 
 def _stores(block: s_tir.SBlock) -> tuple[tirx.BufferStore, ...] | None:
-    """Return the stores of a block; None if it has other statements."""
+    """Return the stores of a block, all at the same indices; None for other blocks."""
     stores = [*([] if block.init is None else [block.init]), block.body]
     if not all(isinstance(store, tirx.BufferStore) for store in stores):
         return None
@@ -192,7 +191,7 @@ def _stores(block: s_tir.SBlock) -> tuple[tirx.BufferStore, ...] | None:
 
 
 def _loads_only(nest: Nest) -> bool:
-    """Return whether the value depends on nothing but iterators and loads."""
+    """Return whether the value depends only on iterators and loads."""
     sources = {load.source for load in nest.loads}
     if not sources | nest.extents.keys() >= set(nodes_of(nest.value, Var)):
         return False

@@ -18,15 +18,15 @@ from usmp.tir.nodes import conjuncts, mentions, nodes_of
 def part_of(access: AxisAccess, indices: Interval, given: Mapping[int, Interval]) -> tirx.PrimFunc:
     """Return the PrimFunc that computes the output at some indices of the axis.
 
-    Conditions are decided that hold for all of these indices, or for none.
+    Conditions that have the same value for all of these indices are folded.
 
     Parameters
     ----------
     indices
         of the output.
     given
-        by index of the parameter: the indices that there are of each operand in `access.reads`,
-        all that are read among them.
+        index of a parameter in `access.reads` -> the available indices of this operand, among them
+        all that are read.
     """
     params, output = access.form.func.params, access.form.output
     axes = {params[index]: read.axis for index, read in access.reads.items()}
@@ -46,12 +46,12 @@ def part_of(access: AxisAccess, indices: Interval, given: Mapping[int, Interval]
 
 
 class _Moved:
-    """The contents of a block whose iteration 0 is the first one of the part.
+    """A block whose iteration 0 becomes the first iteration of the part.
 
     Parameters
     ----------
     begins
-        buffer -> its axis, and which of its indices is now the first.
+        buffer -> its axis, and the index that becomes the first one.
     """
 
     def __init__(
@@ -61,13 +61,13 @@ class _Moved:
         self.nest, self.begins, self.iterator = nest.nest, begins, iterator
         self.later = iterator + begin if begin else iterator
         self.analyzer, self.of_indices = nest.nest.analyzer(iterator), nest.nest.analyzer(iterator)
-        # A single iteration stays a variable of an index, as tensor expressions have it.
+        # Indices keep the iterator of a single iteration, like in tensor expressions.
         for analyzer, least in ((self.analyzer, 1), (self.of_indices, 2)):
             ends = (tirx.IntImm(str(iterator.ty.dtype), n) for n in (0, max(least, end - begin)))
             analyzer.bind(iterator, Range(*ends))
 
     def block(self) -> s_tir.SBlock:
-        """Return the block."""
+        """Return the rewritten block."""
         block, (*init, body) = self.nest.block, map(self._store, self.nest.stores)
         reads, writes = ([*map(self._region, regions)] for regions in (block.reads, block.writes))
         return s_tir.SBlock(
@@ -75,7 +75,7 @@ class _Moved:
         )
 
     def _store(self, store: tirx.BufferStore) -> tirx.Stmt:
-        """Return the store of an element, whose index is the iterator of the block, as before."""
+        """Return the store of an element; its index is still the iterator of the block."""
         return tirx.BufferStore(store.buffer, self._mapped(store.value), store.indices)
 
     def _region(self, region: TensorRegion) -> TensorRegion:
@@ -103,7 +103,7 @@ class _Moved:
         )
 
     def _load(self, load: TensorLoad) -> tirx.Expr:
-        """Return a load whose indices are those of the later iteration already."""
+        """Shift the index of a load, in which the later iteration is already substituted."""
         if load.source not in self.begins:
             return load
         axis, begin = self.begins[load.source]
@@ -112,7 +112,7 @@ class _Moved:
         return load.source[tuple(indices)]
 
     def _bounded(self, expr: tirx.Min | tirx.Max) -> tirx.Expr:
-        """Return a bound of indices, as where windows end."""
+        """Simplify a bound of indices, such as the end of a window."""
         is_index = mentions(expr, self.iterator) and not nodes_of(expr, TensorLoad)
         return self.analyzer.simplify(expr) if is_index else expr
 
@@ -128,14 +128,18 @@ class _Moved:
     def _decided(
         self, expr: tirx.Expr, condition: tirx.Expr, then: Any, otherwise: Any, make: Any
     ) -> tirx.Expr:
-        """Return a choice without the conditions that all iterations meet."""
+        """Fold the conditions of a choice that all iterations meet, or none."""
         simplified = [(one, self.analyzer.simplify(one)) for one in conjuncts(condition)]
         if any(_is(one, 0) for _, one in simplified):
             return otherwise
-        left = [one for one, known in simplified if not _is(known, 1)]
-        if not left:
+        remaining = [one for one, known in simplified if not _is(known, 1)]
+        if not remaining:
             return then
-        return expr if len(left) == len(simplified) else make(tirx.all(*left), then, otherwise)
+        return (
+            expr
+            if len(remaining) == len(simplified)
+            else make(tirx.all(*remaining), then, otherwise)
+        )
 
 
 def _is(expr: tirx.Expr, value: int) -> bool:

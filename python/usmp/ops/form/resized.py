@@ -14,7 +14,7 @@ from usmp.tir.nodes import nodes_of
 def resized(
     func: tirx.PrimFunc, axes: Mapping[Var, Mapping[int, int]], extents: Mapping[Var, int]
 ) -> tirx.PrimFunc:
-    """Return a PrimFunc with other extents; indices stay as they are.
+    """Return a PrimFunc with other extents and the same indices.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def resized(
 
 
 def _with_extents(buffer: Var, extents: Mapping[int, int]) -> Var:
-    """Return a buffer like another one, with other extents on some axes."""
+    """Return a copy of a buffer with other extents on some axes."""
     shape = list(buffer.shape)
     for axis, extent in extents.items():
         shape[axis] = tirx.IntImm(str(shape[axis].ty.dtype), extent)

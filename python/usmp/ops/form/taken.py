@@ -1,7 +1,7 @@
 """A PrimFunc that computes an output at some indices of its axes, from operands without the rest.
 
-Where `part_of` takes an interval, here any set of indices of an axis stays, as of channels. The
-elements that stay are computed as before; only extents change.
+Unlike `part_of`, which keeps an interval, it keeps any index set of an axis, such as channels. The
+remaining elements are computed as before; only extents change.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from usmp.tir.nodes import mentions
 
 @dataclass(frozen=True, eq=False)
 class Taken:
-    """An operator on operands that have lost indices.
+    """An operator whose operands have lost indices.
 
     Parameters
     ----------
     func
         the PrimFunc, with the parameters of the whole operator in their order.
     kept
-        by index of the parameter, then by axis: the indices that stay, (count) of int64, ascending.
+        index of a parameter -> axis -> remaining indices, (count) of int64, ascending.
     """
 
     func: tirx.PrimFunc
     kept: Mapping[int, Mapping[int, np.ndarray]]
 
     def sliced(self, parameter: int, values: np.ndarray) -> np.ndarray:
-        """Return what stays of the values of a parameter."""
+        """Return the remaining values of a parameter."""
         for axis, indices in self.kept.get(parameter, {}).items():
             values = values.take(indices, axis)
         return np.ascontiguousarray(values)
@@ -52,17 +52,17 @@ def taken(
     Parameters
     ----------
     kept
-        by index of the parameter, the output too: an axis, and its indices that stay, ascending.
+        index of a parameter, the output included -> an axis, and its remaining indices, ascending.
     constants
-        indices of parameters that lose the indices that go with those.
+        indices of parameters that may lose the corresponding indices.
     loses_terms
         whether reductions may lose terms.
 
     Returns
     -------
     Taken | None
-        None if an element depends on an index in another way than by what is loaded at it, if the
-        indices of two axes cannot stay together, or if another parameter would lose indices.
+        None if an element depends on an index by other means than loads, if the index sets of two
+        axes are inconsistent, or if another parameter would lose indices.
     """
     params = form.func.params
     selection = _Selection({params[index]: {axis: one} for index, (axis, one) in kept.items()})
@@ -79,14 +79,14 @@ def taken(
 
 
 class _Selection:
-    """The indices that stay.
+    """The remaining indices of buffers and iterators.
 
     Attributes
     ----------
     axes
         buffer -> axis -> indices.
     iterators
-        of nests -> indices.
+        iterator of a nest -> indices.
     """
 
     def __init__(self, axes: dict[Var, dict[int, np.ndarray]]) -> None:
@@ -94,7 +94,7 @@ class _Selection:
         self.iterators: dict[Var, np.ndarray] = {}
 
     def spread(self, nest: Nest) -> bool:
-        """Let iterators and axes lose what goes with their own indices; whether any does."""
+        """Propagate index sets between iterators and axes; return whether any is new."""
         has_changed = False
         for buffer, axis, index in _indices(nest):
             own = self.axes.get(buffer, {}).get(axis)
@@ -109,9 +109,9 @@ class _Selection:
         return has_changed
 
     def is_consistent(self, nest: Nest, loses_terms: bool) -> bool:
-        """Return whether each index, among those that stay, leads to the element that it did.
+        """Return whether each remaining index still leads to the same element.
 
-        All elements of the buffer that stay must be written.
+        All remaining elements of the buffer must be written.
         """
         chosen = [variable for variable in nest.extents if variable in self.iterators]
         if not loses_terms and not nest.spatial.issuperset(chosen):
@@ -140,7 +140,7 @@ class _Selection:
         return np.array_equal(places, np.arange(len(indices)) // divisor)
 
     def func(self, func: tirx.PrimFunc) -> tirx.PrimFunc:
-        """Return a PrimFunc with the extents that stay."""
+        """Return a PrimFunc with the remaining extents."""
         axes = {
             buffer: {axis: len(indices) for axis, indices in own.items()}
             for buffer, own in self.axes.items()
@@ -157,7 +157,7 @@ def _indices(nest: Nest) -> Iterator[tuple[Var, int, tirx.Expr]]:
 
 
 def _divided(index: tirx.Expr) -> tuple[Var | None, int]:
-    """Split an index `iterator // divisor`; the iterator is None for other ones."""
+    """Split an index `iterator // divisor`; the iterator is None for other indices."""
     divisor = 1
     if isinstance(index, tirx.FloorDiv) and isinstance(index.b, tirx.IntImm):
         index, divisor = index.a, int(index.b)
@@ -165,7 +165,7 @@ def _divided(index: tirx.Expr) -> tuple[Var | None, int]:
 
 
 def _without_loads(expr: tirx.Expr) -> tirx.Expr:
-    """Return an expression with zeros in the place of loads."""
+    """Replace the loads of an expression by zeros."""
     return tvm_ffi.structural_map(
         expr, (TensorLoad, lambda load: tirx.const(0, str(load.ty.dtype)))
     )
