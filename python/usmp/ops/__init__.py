@@ -1,1 +1,1 @@
-"""Operators of our own in TIR: what models are made of once they are imported."""
+"""Operators in TIR, which front ends create, and facts about operators."""

@@ -1,4 +1,4 @@
-"""A function that runs on an accelerator, as the user must write it in C."""
+"""The declaration of a function for an accelerator, which the user implements in C."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from usmp.objects.ffi_object import FFIObject
 
 @py_class("usmp.AcceleratorParameter")
 class AcceleratorParameter(FFIObject):
-    """A tensor that the function gets a pointer to.
+    """A tensor that is passed to the function by a pointer.
 
     Parameters
     ----------
     name
-        in C.
+        name in C.
     role
         "input", "constant", "output" or "workspace".
     shape
         extents, outermost first.
     dtype
-        element type as numpy writes it.
+        element type, as in NumPy.
     """
 
     name: str
@@ -32,27 +32,27 @@ class AcceleratorParameter(FFIObject):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether the function may only read it."""
+        """Whether the function must not write the tensor."""
         return self.role in ("input", "constant")
 
 
 @py_class("usmp.AcceleratorOperator")
 class AcceleratorOperator(FFIObject):
-    """One of the operators that the function computes.
+    """An operator that the function computes.
 
     Parameters
     ----------
     name
-        as Relax has it, without "relax."; or of the quantized operator.
+        name in Relax, without "relax."; or of the quantized operator.
     arguments
         names of parameters, results of earlier operators, or literals.
     results
-        what it gives, by name.
+        names of the results.
     attributes
-        name -> what else it is made from, as JSON has it.
+        name -> value of another parameter of the operator, as data for JSON.
     quantization
-        of an integer operator: "inputs" and "outputs" -> how each tensor is quantized, as in its
-        record (`usmp.ops.records.QuantizedOp`); empty for others.
+        of an integer operator: "inputs" and "outputs" -> quantization of each tensor, as in its
+        record (`usmp.ops.records.QuantizedOp`); empty for other operators.
     """
 
     name: str
@@ -64,19 +64,19 @@ class AcceleratorOperator(FFIObject):
 
 @py_class("usmp.AcceleratorFunction")
 class AcceleratorFunction(FFIObject):
-    """A function that the user provides: its C declaration, and what it computes.
+    """A function that the user provides: its C declaration, and its operators.
 
-    After its tensors it is passed the handle of the accelerator. It returns 0, or an error; or
-    nothing, if it cannot fail.
+    The handle of the accelerator follows its tensors. It returns 0, or an error; or nothing, if it
+    cannot fail.
 
     Parameters
     ----------
     symbol
-        its name in C.
+        name in C.
     accelerator
-        the target that it runs on.
+        name of the target that runs it.
     composite
-        name of the pattern that it came from; empty if there was none.
+        name of the pattern that it matched; empty if there was none.
     parameters
         inputs, constants, outputs and workspace, in the order of C.
     operators
@@ -84,7 +84,7 @@ class AcceleratorFunction(FFIObject):
     can_fail
         whether it returns a status.
     index
-        its number among the functions of its accelerator, in the order of the calls.
+        number among the functions of its accelerator, in the order of the calls.
     """
 
     symbol: str

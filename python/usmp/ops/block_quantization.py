@@ -16,38 +16,38 @@ from usmp.ops.emit import call_operator
 
 @dataclass(frozen=True)
 class Blocks:
-    """How elements are grouped.
+    """The blocks of a tensor along an axis.
 
     Parameters
     ----------
     axis
-        the one along which they are.
+        the axis.
     size
-        of a block, in elements; the last one may be smaller.
+        elements of a block; the last block may be smaller.
     """
 
     axis: int
     size: int
 
     def of(self, at: tuple[tirx.Var, ...]) -> list[tirx.Expr]:
-        """Return where the scale of an element is."""
+        """Return the position of an element's scale."""
         block = tirx.floordiv(at[self.axis], self.size)
         return [*at[: self.axis], block, *at[self.axis + 1 :]]
 
     def repeated(self, values: np.ndarray, extent: int) -> np.ndarray:
-        """Return what blocks have, for each of `extent` elements."""
+        """Repeat the values of blocks for each of `extent` elements."""
         return np.take(values, np.arange(extent) // self.size, self.axis)
 
 
 def dequantize_blocks(
     builder: relax.BlockBuilder, stored: Expr, scale: Expr, zero_point: Expr, blocks: Blocks
 ) -> Expr:
-    """Return integers as float32; of constants, a constant.
+    """Convert integers to float32; constants to a constant.
 
     Parameters
     ----------
     scale, zero_point
-        float32 and integers, with one element a block.
+        float32 and integers, with one element for each block.
     """
     operands = [stored, scale, zero_point]
     if all(isinstance(operand, GenericConst) for operand in operands):
@@ -70,12 +70,12 @@ def dequantize_blocks(
 def quantize_blocks(
     builder: relax.BlockBuilder, data: Expr, scale: Expr, zero_point: Expr, blocks: Blocks
 ) -> Expr:
-    """Return float32 as integers of the type of the zero points.
+    """Convert float32 to integers of the type of the zero points.
 
     Parameters
     ----------
     scale, zero_point
-        float32 and integers, with one element a block.
+        float32 and integers, with one element for each block.
     """
     dtype = str(zero_point.ty.dtype)
     limits = np.iinfo(dtype)

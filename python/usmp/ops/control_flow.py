@@ -1,7 +1,7 @@
 """Loops and choices of a model, as operators whose bodies are Relax modules.
 
-A call is that of a PrimFunc which computes nothing yet: its attribute `control_flow` says what
-`LowerControlFlow` makes of it. Until then passes take it for an operator that nothing is known of.
+Such an operator is a PrimFunc without code: `LowerControlFlow` generates the code from its
+attribute `control_flow`. Until then, passes treat it as an opaque operator.
 """
 
 from __future__ import annotations
@@ -17,32 +17,31 @@ from usmp.objects.attribute import Attribute
 from usmp.ops.statements import call_in_place
 
 MOST_TRIPS = 2**31 - 1
-"""Of a loop: C counts them in 32 bits."""
+"""Most iterations of a loop, because C counts them in 32 bits."""
 
 
 @dataclass(frozen=True)
 class ControlFlow:
-    """What a PrimFunc of control flow computes.
+    """The loop or choice of a PrimFunc.
 
-    The parameters of the PrimFunc are, in this order, the carried tensors, the scanned ones, the
-    others that bodies read, and the results that it does not carry. The `main` of each body takes
-    the same, one row of each scanned tensor, and no results.
+    The parameters of the PrimFunc are, in this order, the carried tensors, the scanned tensors,
+    other tensors that bodies read, and the results that are not carried. The `main` of each body
+    has the same parameters without results, and with one row of each scanned tensor.
 
     Parameters
     ----------
     bodies
-        of a loop, its body, whose results are the carried tensors after the iteration, then a row
-        of each other result; of a loop with a condition that, too, which gives a bool. Of a choice
-        what computes the results if its first tensor, a bool, is true, and what does if not; it is
-        no parameter of theirs.
+        for a loop, its body, which returns the next carried tensors, then a row of each other
+        result; then its condition, if any, which returns a bool. For a choice, the bodies for true
+        and for false; its condition is the first tensor, a bool, which bodies do not get.
     trips
-        how often a loop runs; -1 as long as its condition is true, 0 for a choice.
+        iterations of a loop; -1 while its condition is true, 0 for a choice.
     carried
-        how many tensors each iteration takes from the one before, and replaces.
+        number of tensors that each iteration updates.
     scanned
-        of how many tensors each iteration takes one row, along the outermost axis.
+        number of tensors of which each iteration reads one row, along the outermost axis.
     counts
-        whether the body takes the number of the iteration first, one int64.
+        whether the first parameter of the body is the index of the iteration, one int64.
     """
 
     bodies: tuple[IRModule, ...]
@@ -57,7 +56,7 @@ class ControlFlow:
         return self.trips == 0
 
     def as_attribute(self) -> dict[str, Any]:
-        """As the attribute of the PrimFunc."""
+        """Return the value of the PrimFunc's attribute."""
         return {
             "bodies": list(self.bodies),
             "trips": self.trips,
@@ -68,7 +67,7 @@ class ControlFlow:
 
     @staticmethod
     def of_attribute(found: Mapping[str, Any]) -> ControlFlow:
-        """What `as_attribute` gave."""
+        """Return the control flow of a value of `as_attribute`."""
         return ControlFlow(
             tuple(found["bodies"]),
             int(found["trips"]),
@@ -99,16 +98,16 @@ def call_control_flow(
     Parameters
     ----------
     name
-        what the PrimFunc is called in the emitted C.
+        name of the PrimFunc in the emitted C.
     arguments
-        tensors, in the order of its parameters.
+        tensors, in the order of the parameters of the PrimFunc.
     results
-        the types of those that it does not carry.
+        types of the results that are not carried.
 
     Returns
     -------
     list[relax.Expr]
-        What the carried tensors have become, then the other results.
+        The updated carried tensors, then the other results.
     """
     return call_in_place(
         builder,

@@ -13,7 +13,7 @@ from usmp.tir.tensor_intrin import tensor_intrin
 
 @dataclass(frozen=True)
 class Run:
-    """Elements that follow each other, of one or more pixels or channels.
+    """Contiguous elements of each of one or more pixels or channels.
 
     Parameters
     ----------
@@ -31,12 +31,12 @@ class Run:
 
     @property
     def first(self) -> tirx.Expr:
-        """The first element."""
+        """The first element of the first pixel or channel."""
         element: tirx.Expr = self.buffer[self.indices]
         return element
 
     def at(self, number: int, k: tirx.Expr) -> tirx.Expr:
-        """The k-th element of a pixel or channel."""
+        """Return the k-th element of a pixel or channel."""
         *outer, last = self.indices
         element: tirx.Expr = self.buffer[(*outer, last + number * self.distance + k)]
         return element
@@ -45,7 +45,7 @@ class Run:
 def dot_products(
     data: Run, weight: Run, n: tirx.Expr | int, offset: int, acc: tirx.Var, tile: tuple[int, int]
 ) -> tirx.Stmt:
-    """acc[p, c] += sum of (data[p, k] + offset) * weight[c, k] over k < n.
+    """Return acc[p, c] += sum of (data[p, k] + offset) * weight[c, k] over k < n.
 
     Parameters
     ----------
@@ -89,18 +89,18 @@ def window_products(
     acc: tirx.Var,
     tile: tuple[int, int],
 ) -> tirx.Stmt:
-    """acc[p, c] += sum of (data[p, r, k] + offset) * weight[c, r * n + k] over r < rows, k < n.
+    """Return acc[p, c] += sum of (data[p, r, k] + offset) * weight[c, r * n + k] over r and k.
 
     Parameters
     ----------
     data
         the first rows of the windows of the pixels p.
     row
-        the axis of the data that rows follow each other on, and how far apart they are there.
+        the axis of the data along which rows follow each other, and their distance on this axis.
     weight
         runs of the channels c.
     shape
-        rows and n.
+        bounds of r and k: rows and n.
     acc
         (pixels * channels) of int32.
     tile
@@ -127,12 +127,12 @@ def window_products(
 
 
 def column_products(data: Run, matrix: Run, n: int, offset: int, acc: tirx.Var) -> tirx.Stmt:
-    """acc[c] += sum of (data[k] + offset) * matrix[k, c] over k < n.
+    """Return acc[c] += sum of (data[k] + offset) * matrix[k, c] over k < n.
 
     Parameters
     ----------
     matrix
-        its rows, from the first of the columns on.
+        rows of the matrix, from the first of the columns on.
     acc
         (columns) of int32.
     """
@@ -152,7 +152,7 @@ def column_products(data: Run, matrix: Run, n: int, offset: int, acc: tirx.Var) 
 def weight_sums(
     weight: Run, n: tirx.Expr | int, factor: int, acc: tirx.Var, channels: int
 ) -> tirx.Stmt:
-    """acc[c] += factor * sum of weight[c, k] over k < n."""
+    """Return acc[c] += factor * sum of weight[c, k] over k < n."""
     k = tirx.Var("k", "int32")
     updates = [
         _added(acc, c, weight.at(c, k).astype("int32") * tirx.IntImm("int32", factor))

@@ -1,7 +1,7 @@
-"""Real numbers as int8, at scales that each run finds: the data of TFLite's hybrid kernels.
+"""Quantization to int8 at runtime, as in TFLite's hybrid kernels.
 
-These multiply real data by integer weights. They quantize the data first, slice by slice, each to
-the range of its own elements (tensor_utils::SymmetricQuantizeFloats, AsymmetricQuantizeFloats).
+These kernels multiply real data by integer weights. They first quantize each slice of the data to
+the range of its elements (tensor_utils::SymmetricQuantizeFloats, AsymmetricQuantizeFloats).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STEPS = 255
 
 @dataclass(frozen=True)
 class QuantizedSlices:
-    """A tensor as integers, `value = (integer - offset) * scale` in each slice of its first axis.
+    """A quantized tensor: `value = (integer - offset) * scale` in each slice of its first axis.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ class QuantizedSlices:
 def quantize_slices(
     builder: relax.BlockBuilder, data: relax.Expr, *, asymmetric: bool
 ) -> QuantizedSlices:
-    """Each slice of the first axis, of float32, in all 8 bits.
+    """Quantize each slice of the first axis, of float32, to int8.
 
     Parameters
     ----------
     asymmetric
-        from -128 to 127 for the least to the greatest element, or zero; else from -127 to 127, for
-        the greatest magnitude, and its negative.
+        whether -128 to 127 represent the range of the elements and 0; else -127 to 127 represent
+        the greatest magnitude, negative and positive.
     """
     shape = shape_of(data)
     slices, length = shape[0], math.prod(shape[1:])
@@ -58,8 +58,8 @@ def quantize_slices(
         *([relax.TensorType((slices,), "int32")] if asymmetric else []),
     ]
     rows = builder.emit(relax.op.reshape(data, (slices, length)))
-    found = builder.emit(relax.call_tir(function, [rows], out_ty=types))
-    integers, *rest = [builder.emit(relax.TupleGetItem(found, i)) for i in range(len(types))]
+    outputs = builder.emit(relax.call_tir(function, [rows], out_ty=types))
+    integers, *rest = [builder.emit(relax.TupleGetItem(outputs, i)) for i in range(len(types))]
     return QuantizedSlices(
         builder.emit(relax.op.reshape(integers, shape)), rest[0], rest[1] if asymmetric else None
     )
@@ -120,7 +120,7 @@ def _asymmetric(slices: int, length: int) -> tirx.PrimFunc:
                 if limits[0] < limits[1]:
                     scale[0] = (limits[1] - limits[0]) / _real(_STEPS)
                     offset[0] = _offset(limits[0], limits[1])
-                # Of subnormal numbers, which the kernels take for 0 then.
+                # The scale of subnormal numbers may be 0; the kernels then quantize them to 0.
                 inverse[0] = T.if_then_else(scale[0] == _real(0), _real(0), _real(1) / scale[0])
                 scales[row] = scale[0]
                 offsets[row] = offset[0]
@@ -144,9 +144,9 @@ def _real(value: float) -> tirx.Expr:
 
 
 def _rounded(value: tirx.Expr, least: tirx.Expr | int, greatest: tirx.Expr | int) -> tirx.Expr:
-    """The nearest integer, ties away from zero, within limits: int32.
+    """Round to the nearest integer, ties away from zero, and clamp: int32.
 
-    It is limited before the conversion: C leaves that of a float outside of int32 undefined.
+    The clamp precedes the conversion, because in C a float outside of int32 has no defined one.
     """
     rounded = tirx.call_pure_extern("float32", "roundf", value)
     bounds = [tirx.const(b, "int32") if isinstance(b, int) else b for b in (least, greatest)]
@@ -155,14 +155,14 @@ def _rounded(value: tirx.Expr, least: tirx.Expr | int, greatest: tirx.Expr | int
 
 
 def _offset(least: tirx.Expr, greatest: tirx.Expr) -> tirx.Expr:
-    """The integer of 0, in double precision as the kernels find it: int32.
+    """Return the integer that represents 0, computed in double precision like the kernels: int32.
 
-    It is counted from that end of the range where it is the more exact.
+    It is computed from the end of the range that gives the more exact result.
     """
     low, high = least.astype("float64"), greatest.astype("float64")
     scale = (greatest - least).astype("float64") / tirx.FloatImm("float64", _STEPS)
     first, last = (tirx.FloatImm("float64", end) for end in (-_GREATEST - 1, _GREATEST))
-    # Neither is greater than zero and neither less, and so their magnitudes are these.
+    # Compare magnitudes without abs, because `low` is at most 0 and `high` at least 0.
     is_nearer = tirx.FloatImm("float64", _GREATEST + 1) - low / scale < last + high / scale
     offset = tirx.if_then_else(is_nearer, first - low / scale, last - high / scale)
     limited = tirx.min(tirx.max(offset, first), last)

@@ -18,10 +18,10 @@ from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.support.errors import UnsupportedModelError
 
 _BROADCAST, _OUT_ELEMENT_WISE_FUSABLE = 1, 4
-"""TVM's OpPatternKind of operators on elements, and of convolutions and matrix products.
-AnnotateTIROpPattern replaces 0, which is more to the point, but no other number that it finds."""
+"""TVM's OpPatternKind of element-wise operators, and of convolutions and matrix products. 0 would
+be more precise for the first, but AnnotateTIROpPattern replaces it."""
 OPAQUE = 8
-"""The same of operators that nothing is fused with."""
+"""TVM's OpPatternKind of operators that are not fused."""
 ELEMENT_WISE_ATTR: Attribute[bool] = Attribute(
     "usmp.is_element_wise",
     "PrimFunc of an operator",
@@ -31,9 +31,9 @@ ELEMENT_WISE_ATTR: Attribute[bool] = Attribute(
 
 
 class DynamicShapeError(UnsupportedModelError):
-    """A tensor has a size that only the run knows, and the operator has to know it before.
+    """An operator needs a size at compile time that is known only at runtime.
 
-    What converts the operator puts its name in front.
+    The converter of the operator prepends the operator's name.
     """
 
 
@@ -46,21 +46,21 @@ def call_operator(
     is_element_wise: bool = False,
     record: QuantizedOp | None = None,
 ) -> relax.Expr:
-    """A call of the PrimFunc that `compute` gives for tensors like `arguments`.
+    """Return a call of the PrimFunc of `compute`, for tensors like `arguments`.
 
     Parameters
     ----------
     name
-        what the PrimFunc is called in the emitted C.
+        name of the PrimFunc in the emitted C.
     arguments
         tensors; arrays become constants.
     takes_epilogue
         whether element-wise operators that read the result are fused into it.
     is_element_wise
-        whether it is such an operator, which TVM sees by itself unless the place of
-        what it reads depends on the data.
+        whether the operator is element-wise; TVM detects this by itself, unless positions that it
+        reads depend on data.
     record
-        what it computes; every integer operator has one.
+        the record of an integer operator, else None.
     """
     attributes: dict[str, Any] = {"op_pattern": _OUT_ELEMENT_WISE_FUSABLE} if takes_epilogue else {}
     if is_element_wise:
@@ -73,7 +73,7 @@ def call_operator(
 
 
 RECORD_ATTRIBUTES = (OPERATOR_ATTR, CODE_HASH_ATTR, SHARED_CODE_ATTR, ELEMENT_WISE_ATTR)
-"""The attributes of PrimFuncs of integer operators, which are read to find one that is equal."""
+"""The attributes of PrimFuncs of integer operators by which equal PrimFuncs are found."""
 
 
 def add_prim_func(
@@ -81,14 +81,14 @@ def add_prim_func(
 ) -> GlobalVar:
     """Add the PrimFunc of an operator to the module, if it has no equal one with the same record.
 
-    Operators whose PrimFuncs differ in the record only stay apart until it is known which of them
-    accelerators compute; `merge_equal_operators` then makes one of them again, under the name that
-    it has here. The name of the others does not count among the numbered ones.
+    PrimFuncs that differ only in their records stay separate until accelerators have chosen their
+    operators; `merge_equal_operators` then merges the others under the name of the first. Separate
+    PrimFuncs have a suffix, so that they do not change the numbers in other names.
 
     Parameters
     ----------
     name
-        what the PrimFunc is called, with a number if that is taken.
+        name of the PrimFunc; a number is added if it is in use.
     """
     if record is None:
         return builder.add_func(func, name)
@@ -104,12 +104,12 @@ def add_prim_func(
 
 
 def structural_hash(func: tirx.PrimFunc) -> int:
-    """A hash that equal PrimFuncs have in common: int64."""
+    """Return a hash that is the same for equal PrimFuncs: int64."""
     return int(tvm_ffi.structural_hash(func)) & (2**63 - 1)
 
 
 def _name_of_equal(mod: IRModule, func: tirx.PrimFunc, code: int) -> tuple[str, QuantizedOp] | None:
-    """Name and record of the first PrimFunc that is equal to `func` but for its record."""
+    """Return name and record of the first PrimFunc that equals `func` except for its record."""
     for variable, other in mod.functions.items():
         if CODE_HASH_ATTR.of(other) != code or SHARED_CODE_ATTR.is_on(other):
             continue
@@ -119,22 +119,22 @@ def _name_of_equal(mod: IRModule, func: tirx.PrimFunc, code: int) -> tuple[str, 
 
 
 def without_record(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """A PrimFunc as it was before `add_prim_func` gave it a record."""
+    """Return a PrimFunc without the attributes that `add_prim_func` added."""
     return SHARED_CODE_ATTR.removed(CODE_HASH_ATTR.removed(OPERATOR_ATTR.removed(func)))
 
 
 def constant(values: np.ndarray) -> relax.Expr:
-    """An array as a constant of its type; TVM would make int32 of int64."""
+    """Return an array as a constant of its type; TVM would convert int64 to int32."""
     return relax.const(values, str(values.dtype))
 
 
 def shape_of(tensor: relax.Expr | np.ndarray) -> tuple[int, ...]:
-    """The extents of an array, or of a tensor of static shape.
+    """Return the extents of an array, or of a tensor of static shape.
 
     Raises
     ------
     DynamicShapeError
-        one depends on a size that only the run knows.
+        an extent is known only at runtime.
     """
     extents = extents_of(tensor)
     if not all(isinstance(extent, int) for extent in extents):
@@ -146,7 +146,7 @@ def shape_of(tensor: relax.Expr | np.ndarray) -> tuple[int, ...]:
 
 
 def extents_of(tensor: relax.Expr | np.ndarray) -> tuple[Any, ...]:
-    """The same, with expressions for those that depend on sizes which only the run knows."""
+    """Return the extents of an array or tensor; expressions if they are known only at runtime."""
     shape = tensor.shape if isinstance(tensor, np.ndarray) else tensor.ty.shape
     return tuple(int(e) if isinstance(e, int | tirx.IntImm) else e for e in shape)
 
@@ -157,7 +157,7 @@ def dtype_of(tensor: relax.Expr) -> str:
 
 
 def static_shape(ty: Type) -> tuple[int, ...] | None:
-    """Return the extents of a tensor; None if one is not constant, or of what is no tensor."""
+    """Return the extents of a tensor; None for other types, or if an extent is not constant."""
     shape = getattr(ty, "shape", None)
     if not isinstance(shape, relax.ShapeExpr):
         return None

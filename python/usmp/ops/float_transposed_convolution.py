@@ -16,10 +16,10 @@ def float_transpose_conv2d(
     bias: np.ndarray | None,
     sides: tuple[TransposedSide, TransposedSide],
 ) -> relax.Expr:
-    """A transposed convolution of float32.
+    """Call a transposed convolution of float32.
 
-    The reference kernels go through the data and add each element to what it reaches; each sum is
-    thus over ascending rows, columns and channels, and the bias comes last.
+    The reference kernels scatter each element of the data in order. Each sum thus adds rows,
+    columns and channels in ascending order, and the bias last.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Products of integers less zero points that are tensors, as 32-bit sums: weights stay 8 bits."""
+"""Products of 8-bit integers minus zero points, which are tensors, summed in 32 bits."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from usmp.ops.quantized.elementwise import broadcast_indices
 
 @dataclass(frozen=True)
 class Slide:
-    """How a window moves along the axes of an image.
+    """The movement of a window along the axes of an image.
 
     Parameters
     ----------
     strides, dilations, padding
-        one number an axis; padding is that at the beginning.
+        one number for each axis; the padding before the first element.
     output
         extents of the result.
     """
@@ -37,14 +37,14 @@ def matmul(
     left_zero_point: relax.Expr,
     right_zero_point: relax.Expr,
 ) -> relax.Expr:
-    """left (..., rows, depth) times right (..., depth, columns), whose other axes are broadcast.
+    """Multiply left (..., rows, depth) by right (..., depth, columns); other axes are broadcast.
 
     Parameters
     ----------
     left, right
         of int8 or uint8, of two axes or more.
     left_zero_point, right_zero_point
-        of the same types: (1) each, or (columns) of the right one.
+        of the same types: (1) each, or (columns) for right.
 
     Returns
     -------
@@ -80,7 +80,9 @@ def convolution(
     weight_zero_point: relax.Expr,
     slide: Slide,
 ) -> relax.Expr:
-    """A convolution, grouped if the weight has fewer channels than the data; padding adds nothing.
+    """Call a convolution, grouped if the weight has fewer channels than the data.
+
+    Padding adds nothing.
 
     Parameters
     ----------
@@ -89,7 +91,7 @@ def convolution(
     weight
         (output channels, channels / groups, ...) of int8 or uint8.
     data_zero_point, weight_zero_point
-        of the same types: (1) each, or (output channels) of the weight.
+        of the same types: (1) each, or (output channels) for the weight.
 
     Returns
     -------
@@ -113,12 +115,12 @@ def convolution(
                 for place, extent in zip(position, extents, strict=True)
                 for condition in (place >= 0, place < extent)
             ]
-            taken = tirx.if_then_else(
+            value = tirx.if_then_else(
                 tirx.all(*inside),
                 _less(data(b, channel, *position), points[0], b),
                 tirx.IntImm("int32", 0),
             )
-            return te.sum(taken * _less(weight(c, inner, *taps), points[1], c), [inner, *taps])
+            return te.sum(value * _less(weight(c, inner, *taps), points[1], c), [inner, *taps])
 
         return te.compute((batch, outputs, *slide.output), product, "output")
 
@@ -127,6 +129,6 @@ def convolution(
 
 
 def _less(value: tirx.Expr, zero_points: te.Tensor, index: tirx.Expr) -> tirx.Expr:
-    """An integer less its zero point, in 32 bits."""
+    """Subtract the zero point from an integer, in 32 bits."""
     at = tirx.IntImm("int32", 0) if int(zero_points.shape[0]) == 1 else index
     return value.astype("int32") - zero_points[at].astype("int32")

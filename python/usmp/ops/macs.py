@@ -1,7 +1,7 @@
-"""How many multiply-accumulates an operator takes: the usual measure of its work.
+"""The number of multiply-accumulates of an operator: the usual measure of its work.
 
-A product that is added to a sum counts as one, whatever instructions compute it, and also where a
-window meets padding; rescaling, pooling and element-wise operators have none.
+Each product that is added to a sum counts as one, whatever instructions compute it, products with
+padding included. Rescaling, pooling and element-wise operators have none.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from usmp.tir.nodes import nodes_of
 
 
 def macs_of(func: tirx.PrimFunc) -> int | None:
-    """The multiply-accumulates of an operator before it is fused or scheduled.
+    """Return the number of multiply-accumulates of an operator that is not fused or scheduled.
 
     Parameters
     ----------
     func
-        takes tensors with their shapes.
+        its parameters have the shapes of the tensors.
 
     Returns
     -------
     int | None
-        None if the loops do not say how often they run; if it runs bodies of control flow.
+        None if extents of its loops are not constant, or if it is control flow.
     """
     if CONTROL_FLOW_ATTR.is_on(func):
         return None
-    # Operators that share their code take the same products.
+    # The first record is enough, because operators that share their code have the same products.
     if any(isinstance(records[0], TransposeConv2d) for records in operators_of(func)):
-        # Each element of the data goes to all taps of all outputs: (outputs, height, width, depth).
-        # Loops gather what may reach an element of the output, also where nothing does.
+        # Each element of the data meets all taps of all outputs: (outputs, height, width, depth).
+        # Loops would overestimate, because some of their iterations reach no element of the data.
         data, weight = ([int(extent) for extent in param.shape] for param in func.params[:2])
         return prod(data) * prod(weight[:3])
     return macs_of_loops(func.body)
 
 
 def macs_of_loops(body: tirx.Stmt) -> int | None:
-    """The products that loops add to a sum, each as often as the loops around it run.
+    """Return the number of products that loops add to sums, over all iterations.
 
     Returns
     -------
@@ -64,15 +64,15 @@ def macs_of_loops(body: tirx.Stmt) -> int | None:
 
 
 def _products(store: tirx.BufferStore) -> int:
-    """How many products a statement adds to what it stores to."""
+    """Return the number of products that a statement adds to the element that it stores."""
     value = store.value
     if not isinstance(value, tirx.Add):
         return 0
     for kept, added in ((value.a, value.b), (value.b, value.a)):
         if isinstance(kept, TensorLoad) and kept.source.same_as(store.buffer):
-            # What is shifted interpolates between entries of a table.
+            # Do not count shifted products, which interpolate between entries of a table.
             shifts = nodes_of(added, tirx.RShift)
-            shifted = {identity(each) for shift in shifts for each in nodes_of(shift, tirx.Mul)}
+            shifted = {identity(term) for shift in shifts for term in nodes_of(shift, tirx.Mul)}
             return sum(
                 bool(nodes_of(product.a, TensorLoad)) and bool(nodes_of(product.b, TensorLoad))
                 for product in nodes_of(added, tirx.Mul)

@@ -1,6 +1,6 @@
-"""What a PrimFunc computes, for people who read reports: kind, window, multiply-accumulates.
+"""The operators of a PrimFunc, for reports: kind, window, multiply-accumulates.
 
-The body of a PrimFunc says it until it is fused; from then on it is an attribute.
+They are read from the body of a PrimFunc until it is fused; from then on, from an attribute.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from usmp.ops.records.windowed import PoolOp
 
 
 def steps_of(func: tirx.PrimFunc, name: str) -> Sequence[OperatorStep]:
-    """The steps of a PrimFunc that has them, or that is not fused or scheduled yet.
+    """Return the steps of a PrimFunc with this attribute, or before it is fused or scheduled.
 
     Parameters
     ----------
     name
-        of the PrimFunc.
+        name of the PrimFunc.
     """
     stated = OPERATOR_STEPS_ATTR.of(func)
     if stated is not None:
         return stated
     accelerator = ACCELERATOR_FUNCTION_ATTR.of(func)
     if accelerator is not None:
-        return tuple(OperatorStep(str(each.name), None) for each in accelerator.operators)
+        return tuple(OperatorStep(str(operator.name), None) for operator in accelerator.operators)
     recorded = [records[0] for records in operators_of(func)]
     if len(recorded) == 1:
         return (OperatorStep(recorded[0].kind, macs_of(func), *_window(recorded[0], func)),)
@@ -38,7 +38,7 @@ def steps_of(func: tirx.PrimFunc, name: str) -> Sequence[OperatorStep]:
 
 
 def _window(operator: QuantizedOp, func: tirx.PrimFunc) -> tuple[Pair, Pair, Pair]:
-    """Kernel, strides and dilations."""
+    """Return kernel, strides and dilations."""
     if isinstance(operator, PoolOp):
         return operator.kernel, operator.strides, operator.dilations
     if not isinstance(operator, Conv2d | DepthwiseConv2d | TransposeConv2d):

@@ -1,4 +1,4 @@
-"""A part of a tensor replaced in place: what is kept between runs is changed, and never copied."""
+"""Updates of tensors in place, so that states are not copied."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ def overwritten_slice(
     Parameters
     ----------
     updates
-        of the shape of `data`, but for `axis`.
+        of the shape of `data`, except for `axis`.
     begin, step
         along `axis`, the first of the updates goes to `begin`, the next to `begin + step`.
 
     Returns
     -------
     relax.Expr
-        What `data` has become.
+        The updated `data`.
 
     Raises
     ------
     ValueError
         the updates do not fit.
     """
-    expected, given = list(shape_of(data)), list(shape_of(updates))
-    last = begin + (given[axis] - 1) * step
-    expected[axis] = given[axis]
-    if given != expected or begin < 0 or step < 1 or last >= shape_of(data)[axis]:
+    expected, shape = list(shape_of(data)), list(shape_of(updates))
+    last = begin + (shape[axis] - 1) * step
+    expected[axis] = shape[axis]
+    if shape != expected or begin < 0 or step < 1 or last >= shape_of(data)[axis]:
         raise ValueError(
-            f"updates of shape {given} do not fit into a tensor of shape {list(shape_of(data))} "
+            f"updates of shape {shape} do not fit into a tensor of shape {list(shape_of(data))} "
             f"from {begin} on, with step {step} along axis {axis}"
         )
-    if 0 in given:
+    if 0 in shape:
         return data
 
     def body(data: tirx.Buffer, updates: tirx.Buffer) -> tirx.Stmt:
@@ -52,7 +52,7 @@ def overwritten_slice(
             target = [begin + i * step if n == axis else i for n, i in enumerate(place)]
             return tirx.BufferStore(data, updates[place], target)
 
-        return loops(given, store)
+        return loops(shape, store)
 
     arguments = [("data", data), ("updates", updates)]
     (result,) = call_in_place(builder, "overwrite", body, arguments, [0])
@@ -65,7 +65,7 @@ def filled(builder: relax.BlockBuilder, data: relax.Expr, value: np.generic) -> 
     Returns
     -------
     relax.Expr
-        What `data` has become.
+        The updated `data`.
     """
     number = tirx.const(value.item(), str(data.ty.dtype))
 

@@ -1,4 +1,4 @@
-"""How a tensor's integers stand for real numbers, and the integers that an operator may write."""
+"""The quantization of a tensor, and the range of integers that an operator may write."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Quantization:
         the integer type, such as "int8".
     scales
         values of float32, one for the tensor or one for each index of `axis`; none for numbers
-        that stand for themselves, or of which nothing is known but the type.
+        without a scale, or of which only the type is known.
     zero_points
         as many as scales.
     axis
-        the axis of several scales; meaningless for one.
+        the axis of several scales; ignored for one scale.
     """
 
     dtype: str
@@ -34,7 +34,7 @@ class Quantization:
 
     @classmethod
     def unscaled(cls, dtype: str) -> Quantization:
-        """Of numbers that stand for themselves, or of which nothing is known but the type."""
+        """Return a quantization without scales, or of which only the type is known."""
         return cls(dtype, (), ())
 
     @property
@@ -55,7 +55,7 @@ class Quantization:
         return len(self.scales) == 1
 
     def limits(self) -> OutputLimits:
-        """All values of the type."""
+        """Return the range of the type."""
         return OutputLimits(self.dtype, *integer_limits(self.dtype))
 
     def as_json(self) -> dict[str, Any]:
@@ -69,14 +69,14 @@ class Quantization:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Quantization:
-        """Return the quantization that `as_json` gave."""
+        """Return the quantization of a value of `as_json`."""
         scales, zero_points = tuple(value["scales"]), tuple(value["zero_points"])
         return cls(value["dtype"], scales, zero_points, value["axis"])
 
 
 @dataclass(frozen=True)
 class OutputLimits:
-    """The integers that an operator may write: those of its type, cut by a fused activation."""
+    """The range that an operator may write: of its type, or narrowed by a fused activation."""
 
     dtype: str
     minimum: int
@@ -84,16 +84,16 @@ class OutputLimits:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """Return the least and the greatest integer."""
+        """The least and the greatest integer."""
         return self.minimum, self.maximum
 
     def clamp(self, value: tirx.Expr) -> tirx.Expr:
-        """`value` (int32) moved into the limits, in the output's type."""
+        """Clamp `value` (int32) to the limits, and cast it to the output's type."""
         low, high = tirx.IntImm("int32", self.minimum), tirx.IntImm("int32", self.maximum)
         return tirx.min(tirx.max(value, low), high).astype(self.dtype)
 
     def shifted(self, value: tirx.Expr, zero_point: int) -> tirx.Expr:
-        """`value + zero_point` (int32) moved into the limits, for any value: nothing overflows."""
+        """Clamp `value + zero_point` (int32) to the limits, without overflow for any value."""
         low = max(self.minimum - zero_point, -(2**31))
         high = min(self.maximum - zero_point, 2**31 - 1)
         inside = tirx.min(tirx.max(value, tirx.IntImm("int32", low)), tirx.IntImm("int32", high))
@@ -101,7 +101,7 @@ class OutputLimits:
 
 
 def integer_limits(dtype: str) -> tuple[int, int]:
-    """Least and greatest value of an integer type."""
+    """Return the least and the greatest value of an integer type."""
     limits = np.iinfo(dtype)
     return int(limits.min), int(limits.max)
 

@@ -1,4 +1,4 @@
-"""How the product of an accumulator and a fixed-point factor is rounded."""
+"""The rounding of the product of an accumulator and a fixed-point factor."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _SHIFTS_AS_FLOAT = 8
 
 
 class Rounding(Enum):
-    """How `usmp.ops.quantized.fixed_point.multiply` rounds, by what the reference kernels use it
-    for."""
+    """The rounding of `usmp.ops.quantized.fixed_point.multiply`, with its use in the reference
+    kernels."""
 
     TWICE = MULTIPLY_BY_QUANTIZED_MULTIPLIER
     """Accumulators of 32 bits."""
     ONCE = MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING
     """Fully connected operators on uint8."""
     AS_FLOAT = MULTIPLY_AS_FLOAT
-    """Accumulators of 32 bits, as ONNX Runtime's kernels do: see `float_factor` there."""
+    """Accumulators of 32 bits in ONNX Runtime: see `fixed_point.float_factor`."""
     ONCE_16_BITS = MULTIPLY_BY_QUANTIZED_MULTIPLIER_64
     """Accumulators of 64 bits: with the upper 16 bits of the multiplier."""
 
@@ -38,12 +38,12 @@ class Rounding(Enum):
         return "int64" if self is Rounding.ONCE_16_BITS else "int32"
 
     def check(self, shift: int) -> None:
-        """Check that a factor may have this shift.
+        """Check that the shift of a factor is supported.
 
         Raises
         ------
         UnsupportedModelError
-            it may not; the reference kernels assert the same.
+            the shift is too large; the reference kernels assert the same.
         """
         if self is Rounding.AS_FLOAT and shift >= _SHIFTS_AS_FLOAT:
             raise UnsupportedModelError(
@@ -61,6 +61,6 @@ _BY_FUNCTION = {rounding.value: rounding for rounding in Rounding}
 
 
 def rounding_of(expr: tirx.Expr) -> Rounding | None:
-    """Return how a call of `multiply` rounds; None if an expression is anything else."""
+    """Return the rounding of a call of `multiply`; None for other expressions."""
     is_call = is_op(expr, "tirx.call_pure_extern")
     return _BY_FUNCTION.get(str(expr.args[0].value)) if is_call else None

@@ -1,4 +1,4 @@
-"""Operators written in statements: loops in a given order that write over their arguments."""
+"""Operators written as statements: loops in a fixed order, which may update arguments in place."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ def call_in_place(
     record: QuantizedOp | None = None,
     attributes: Mapping[str, object] | None = None,
 ) -> list[relax.Expr]:
-    """Append a call of the PrimFunc whose body is `body` of buffers like its arguments.
+    """Append a call of a PrimFunc; `body` creates its body from buffers like its arguments.
 
     Parameters
     ----------
     name
-        what the PrimFunc is called in the emitted C.
+        name of the PrimFunc in the emitted C.
     arguments
         names and tensors; arrays become constants.
     overwritten
-        which of the arguments `body` replaces by results; perhaps none.
+        indices of the arguments that `body` updates in place; may be empty.
     written
         names and types of results in memory of their own; their buffers come last.
     record
-        what it computes, if it is an integer operator.
+        the record of an integer operator, else None.
     attributes
         of the PrimFunc.
 
     Returns
     -------
     list[relax.Expr]
-        What the overwritten arguments have become, then the other results.
+        The updated arguments, then the other results.
     """
     if not overwritten:
         return call_statements(builder, name, body, arguments, written, record, attributes)
@@ -66,7 +66,7 @@ def call_statements(
     record: QuantizedOp | None = None,
     attributes: Mapping[str, object] | None = None,
 ) -> list[relax.Expr]:
-    """The same of a PrimFunc that replaces none of its arguments, and is fused with nothing.
+    """Append a call of a PrimFunc that updates no argument, and is not fused.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def call_statements(
         The results.
     """
     tensors, func = _function(body, arguments, written)
-    # TVM looks at operators as blocks; of an opaque one nothing is taken to be known.
+    # TVM expects operators in blocks, and assumes nothing about an opaque block.
     block = SBlock([], [], [], "root", func.body)
     func = func.with_body(SBlockRealize([], True, block))
     func = func.with_attrs({**(attributes or {}), "op_pattern": OPAQUE})
@@ -89,7 +89,7 @@ def _function(
     arguments: Sequence[tuple[str, relax.Expr | np.ndarray]],
     written: Sequence[tuple[str, relax.TensorType]],
 ) -> tuple[list[relax.Expr], tirx.PrimFunc]:
-    """The arguments as tensors, and the PrimFunc of buffers like them and the results."""
+    """Return the arguments as tensors, and the PrimFunc on buffers like these and the results."""
     tensors = [constant(v) if isinstance(v, np.ndarray) else v for _, v in arguments]
     names = [argument for argument, _ in [*arguments, *written]]
     types = [*(tensor.ty for tensor in tensors), *(ty for _, ty in written)]
@@ -101,7 +101,7 @@ def _function(
 
 
 def _results(builder: relax.BlockBuilder, call: relax.Call, number: int) -> list[relax.Expr]:
-    """Append a call, and what its results are each by itself."""
+    """Append a call, and return each of its results."""
     value = builder.emit(call)
     if number == 1:
         return [value]
@@ -116,37 +116,37 @@ class Local:
 
     @classmethod
     def of(cls, name: str, dtype: str) -> Local:
-        """A variable that is not declared yet."""
+        """Return a variable that is not declared yet."""
         return cls(tirx.decl_buffer((1,), dtype, name, scope="local"))
 
     def declared(self, value: tirx.Expr) -> list[tirx.Stmt]:
-        """Make it, with its first value."""
+        """Return statements that declare the variable and set its first value."""
         return [tirx.AllocBuffer(self.buffer), self.set(value)]
 
     def set(self, value: tirx.Expr) -> tirx.Stmt:
-        """Give it a value."""
+        """Return a statement that sets the variable."""
         return tirx.BufferStore(self.buffer, value, [0])
 
     def get(self) -> tirx.Expr:
-        """Its value."""
+        """Return the value of the variable."""
         return self.buffer[0]
 
     def add(self, value: tirx.Expr) -> tirx.Stmt:
-        """Add to it."""
+        """Return a statement that adds to the variable."""
         return self.set(self.get() + value)
 
 
 def loop(
     name: str, extent: int, body: Callable[[tirx.Var], tirx.Stmt | Iterable[tirx.Stmt]]
 ) -> tirx.Stmt:
-    """`body` of 0, then of 1, up to `extent` - 1."""
+    """Return a loop that runs `body(index)` from 0 to `extent` - 1."""
     index = tirx.Var(name, "int32")
     inner = body(index)
     return tirx.For(index, 0, extent, tirx.ForKind.SERIAL, sequence(inner))
 
 
 def loops(extents: Sequence[int], body: Callable[[tuple[tirx.Var, ...]], tirx.Stmt]) -> tirx.Stmt:
-    """`body` of every position, the last axis innermost."""
+    """Return loops that run `body` for every position, the last axis innermost."""
 
     def over(*outer: tirx.Var) -> tirx.Stmt:
         axis = len(outer)

@@ -1,7 +1,7 @@
-"""Convolutions and matrix products of real data with weights that stay integers.
+"""Convolutions and matrix products of real data with weights that are stored as integers.
 
-The data is float32, multiplied by each weight as a float and scaled at the end of the sum; or what
-`quantize_slices` made of it, whose products are added up in int32, as TFLite's hybrid kernels do.
+The data is float32, multiplied by each weight as a float and scaled after the sum; or it is
+quantized by `quantize_slices`, and products are summed in int32, like in TFLite's hybrid kernels.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class StoredWeight:
     scales
         of float32, one, or one for each output channel; None if all are 1.
     zero_point
-        of all of it; 0 with `QuantizedSlices`.
+        of the whole weight; 0 with `QuantizedSlices`.
     """
 
     stored: np.ndarray
@@ -44,7 +44,7 @@ class StoredWeight:
     zero_point: int = 0
 
     def in_shape(self, stored: np.ndarray) -> StoredWeight:
-        """The same numbers, in other order."""
+        """Return the weight with its stored numbers in another order."""
         return StoredWeight(stored, self.scales, self.zero_point)
 
 
@@ -57,19 +57,19 @@ def conv2d(
     *,
     channel_first: bool = False,
 ) -> relax.Expr:
-    """A convolution, grouped if the weight has fewer channels than the data.
+    """Call a convolution, grouped if the weight has fewer channels than the data.
 
     Parameters
     ----------
     data
-        (batch, height, width, channels), quantized image by image if it is.
+        (batch, height, width, channels); if quantized, image by image.
     weight
         (output channels, kernel height, kernel width, channels / groups).
     bias
         (output channels) of float32, or None.
     channel_first
-        whether a sum is multiplied by the scale of its channel, then by that of the data; else by
-        the product of both.
+        whether a sum is multiplied by the scale of its channel, then by the scale of the data;
+        else by the product of both.
     """
     terms = _Terms(data, weight, bias, channel_first)
     outputs, _, _, depth = weight.stored.shape
@@ -99,13 +99,13 @@ def depthwise_conv2d(
     bias: np.ndarray | None,
     window: Window,
 ) -> relax.Expr:
-    """A convolution of each channel by itself.
+    """Call a depthwise convolution.
 
     Parameters
     ----------
     weight
         (kernel height, kernel width, output channels); output channel c reads channel
-        c // (output channels / channels). The others are as for `conv2d`.
+        c // (output channels / channels). See `conv2d` for the other parameters.
     """
     terms = _Terms(data, weight, bias)
     outputs = weight.stored.shape[2]
@@ -133,14 +133,14 @@ def transpose_conv2d(
     bias: np.ndarray | None,
     sides: tuple[TransposedSide, TransposedSide],
 ) -> relax.Expr:
-    """A transposed convolution.
+    """Call a transposed convolution.
 
     Parameters
     ----------
     weight
         (output channels, kernel height, kernel width, channels).
     sides
-        rows and columns. The others are as for `conv2d`.
+        rows and columns. See `conv2d` for the other parameters.
     """
     terms = _Terms(data, weight, bias, channel_first=True)
     outputs, _, _, channels = weight.stored.shape
@@ -164,12 +164,12 @@ def transpose_conv2d(
 def fully_connected(
     builder: relax.BlockBuilder, data: RealData, weight: StoredWeight, bias: np.ndarray | None
 ) -> relax.Expr:
-    """Each row of the data times each row of the weight.
+    """Multiply each row of the data with each row of the weight.
 
     Parameters
     ----------
     data
-        (rows, depth), quantized row by row if it is.
+        (rows, depth); if quantized, row by row.
     weight
         (outputs, depth).
     bias
@@ -192,7 +192,7 @@ def fully_connected(
 
 @dataclass(frozen=True)
 class _Terms:
-    """What the sums of an operator are made of; `tensors` are those of `arguments`, in order."""
+    """The operands of an operator's sums; `tensors` are the tensors of `arguments`, in order."""
 
     data: RealData
     weight: StoredWeight
@@ -206,12 +206,12 @@ class _Terms:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the data."""
+        """The shape of the data."""
         return shape_of(self.data if self.slices is None else self.slices.integers)
 
     @property
     def arguments(self) -> dict[str, relax.Expr | np.ndarray]:
-        """The tensors by name, without those that there are not."""
+        """The tensors that exist, by name."""
         slices, scales = self.slices, self.weight.scales
         named = {
             "data": self.data if slices is None else slices.integers,
@@ -226,19 +226,19 @@ class _Terms:
     def call(
         self, builder: relax.BlockBuilder, kind: str, compute: Callable[..., te.Tensor]
     ) -> relax.Expr:
-        """A call of what `compute` makes of the tensors."""
+        """Return a call of the PrimFunc of `compute` on the tensors."""
         name = kind if self.slices is None else f"hybrid_{kind}"
         return call_operator(
             builder, name, compute, list(self.arguments.values()), takes_epilogue=True
         )
 
     def check_sums(self, weight: np.ndarray) -> None:
-        """Check that sums of products with integers, (outputs, ...), fit into int32.
+        """Check that sums of products with a weight, (outputs, ...), fit into int32.
 
         Raises
         ------
         UnsupportedModelError
-            they may not.
+            a sum may not fit.
         """
         if self.slices is None:
             return
@@ -256,14 +256,14 @@ class _Terms:
         condition: tirx.Expr | None,
         has_factor: tirx.Expr | None = None,
     ) -> tirx.Expr:
-        """An element of the data times one of the weight.
+        """Return the product of an element of the data and an element of the weight.
 
         Parameters
         ----------
         condition
-            whether there is the element of the data, which counts as 0 if not.
+            whether the element of the data exists; else it counts as 0.
         has_factor
-            whether there are both; nothing is read if not.
+            whether both elements exist; else none is read.
         """
         named = self._named(tensors)
         value, stored = named["data"](*indices), named["weight"](*factor)
@@ -285,8 +285,8 @@ class _Terms:
         axes: list[tirx.IterVar],
         tensors: Sequence[te.Tensor],
     ) -> te.Tensor:
-        """Sums over the axes as real numbers; the first axis is that of the slices, the last that
-        of the channels."""
+        """Return sums over the axes as real numbers, whose first axis has the slices, and the last
+        one the channels."""
         total = te.compute(shape, lambda *i: te.sum(product(*i), axes), "accumulator")
         if len(self.arguments) == 2 and self.weight.scales is None:
             return total

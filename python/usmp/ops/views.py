@@ -1,4 +1,4 @@
-"""Operators of Relax that move elements and compute nothing, and what their calls say of axes."""
+"""Operators of Relax that only move elements, and the axes and parts in their calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from usmp.ops.emit import extents_of, static_shape
 
 
 class ViewKind(Enum):
-    """How the elements of the operands become those of the results."""
+    """How an operator that only moves elements moves them."""
 
     RESHAPE = auto()
     """All elements in their order, in another shape."""
@@ -48,8 +48,8 @@ VIEWS = {
     "relax.take": ViewKind.GATHER,
     "relax.tile": ViewKind.GATHER,
 }
-"""By the names of the operators. `R.stack` is a JOIN only once `NormalizeCopies` has been there;
-`R.nn.pad` and `R.image.resize2d` also make elements."""
+"""Name of an operator -> its view. `R.stack` is missing, because `NormalizeCopies` rewrites it;
+`R.nn.pad` and `R.image.resize2d` are missing, because they also create elements."""
 
 
 def names_of(*views: ViewKind) -> tuple[str, ...]:
@@ -69,11 +69,11 @@ class AxisRange:
     Parameters
     ----------
     first
-        at least 0. Any, if there are none.
+        at least 0; any number if the range is empty.
     count
         at least 0.
     step
-        not 0; negative ones go towards the start of the axis.
+        not 0; a negative step goes towards the start of the axis.
     """
 
     first: int
@@ -82,18 +82,18 @@ class AxisRange:
 
     @property
     def end(self) -> int:
-        """The element after the last one; less than 0 if that would lie before the axis."""
+        """The index after the last one; negative if it is before the axis."""
         return self.first + self.step * self.count
 
 
 AxisRanges: TypeAlias = "Mapping[int, AxisRange]"
-"""By axis, what a part has of the whole tensor; all of the axes that are not there."""
+"""Axis -> range of a part of a tensor; other axes are whole."""
 
 
 def axis_of(call: Call) -> int:
-    """Return the axis that an operator names, counted from the first one.
+    """Return the axis of an operator, counted from the first one.
 
-    `R.take` and `R.concat` without an axis have tensors of one axis.
+    `R.take` and `R.concat` without an axis are on tensors of one axis.
     """
     operand = call.args[0].ty
     tensor = operand.fields[0] if isinstance(operand, TupleType) else operand
@@ -101,28 +101,28 @@ def axis_of(call: Call) -> int:
 
 
 def order_of(transposition: Call) -> tuple[int, ...]:
-    """Return the axes of what an `R.permute_dims` reads, in the order in which it puts them."""
+    """Return the axes of the operand of an `R.permute_dims`, in the order of the result."""
     rank = len(transposition.args[0].ty.shape)
     axes = transposition.attrs.axes
     return tuple(int(a) % rank for a in axes) if axes else tuple(range(rank))[::-1]
 
 
 def merged_axis(before: Sequence[int], axis: int, after: Sequence[int]) -> tuple[int, int] | None:
-    """Return where an axis is after a reshape.
+    """Return the position of an axis after a reshape.
 
     Parameters
     ----------
     before, after
         the shapes.
     axis
-        of `before`.
+        an axis of `before`.
 
     Returns
     -------
     tuple[int, int] | None
-        The axis of `after` that has its elements, and how often it has each of them in a row:
-        element `i` of the one is element `i // repeats % before[axis]` of the other. None if
-        several axes have them.
+        The axis of `after` that contains the axis, and the number of repeats of each index there:
+        index `i` after the reshape is index `i // repeats % before[axis]` before it. None if the
+        axis is spread over several axes.
     """
     outer, inner = prod(before[:axis]), prod(before[axis + 1 :])
     for merged, extent in enumerate(after):
@@ -134,7 +134,7 @@ def merged_axis(before: Sequence[int], axis: int, after: Sequence[int]) -> tuple
 
 
 def parts_of(call: Call) -> list[AxisRanges] | None:
-    """Return what each part of a tensor has of it.
+    """Return the ranges of the parts of a tensor.
 
     Parameters
     ----------
@@ -145,14 +145,14 @@ def parts_of(call: Call) -> list[AxisRanges] | None:
     Returns
     -------
     list[AxisRanges] | None
-        None if only the run knows the limits.
+        None if the limits are known only at runtime.
     """
     if VIEWS[call.op.name] is ViewKind.SLICE:
         part = _slice_of(call)
         return None if part is None else [part]
     axis = axis_of(call)
     parts = call.ty if VIEWS[call.op.name] is ViewKind.SPLIT else call.args[0].ty
-    # A split into one part gives no tuple.
+    # The result of a split into one part is no tuple.
     extents = [part.shape[axis] for part in getattr(parts, "fields", [parts])]
     if not all(isinstance(extent, tirx.IntImm) for extent in extents):
         return None
@@ -177,30 +177,30 @@ def _slice_of(call: Call) -> AxisRanges | None:
         if not isinstance(extent, int) or not isinstance(count, int):
             return None
         begin += extent if begin < 0 else 0
-        # A negative step may begin beyond the axis: with the last element.
+        # A negative step may begin beyond the axis; it starts at the last element then.
         part[axis % len(whole)] = AxisRange(min(max(begin, 0), max(extent - 1, 0)), count, step)
     return part
 
 
 def sliced(tensor: relax.Expr, part: AxisRanges) -> relax.Expr:
-    """Return the `R.strided_slice` of a tensor that is a part, also where that is all of it."""
+    """Return the `R.strided_slice` for a part of a tensor, even if the part is the whole tensor."""
     extents = extents_of(tensor)
     firsts = [of_axis.first for of_axis in part.values()]
-    # A negative end counts from the axis's end; this one is before its first element.
+    # A negative end counts from the end of the axis; `-extent - 1` is before its first element.
     ends = [o.end if o.end >= 0 else -extents[axis] - 1 for axis, o in part.items()]
     steps = [of_axis.step for of_axis in part.values()]
     return relax.op.strided_slice(tensor, [*part], firsts, ends, steps)
 
 
 def whole_or_slice(tensor: relax.Expr, part: AxisRanges) -> relax.Expr:
-    """Return a part of a tensor: the tensor itself if that is all of it, or else a slice."""
+    """Return a part of a tensor: the tensor itself if the part is whole, or else a slice."""
     extents = extents_of(tensor)
     is_whole = all(of_axis == AxisRange(0, extents[axis]) for axis, of_axis in part.items())
     return tensor if is_whole else sliced(tensor, part)
 
 
 def part_offsets(call: Call) -> list[int] | None:
-    """Return where the parts begin in the memory of the whole, in elements.
+    """Return the offsets of the parts in the memory of the whole, in elements.
 
     Parameters
     ----------
@@ -210,8 +210,8 @@ def part_offsets(call: Call) -> list[int] | None:
     Returns
     -------
     list[int] | None
-        None if a part would have gaps, or is empty, or if an extent is not constant; also of a
-        split or concat along an inner axis that has one part only.
+        None if a part would have gaps, or is empty, or if an extent is not constant; also for a
+        split or concat with a single part along an inner axis.
     """
     view = VIEWS[call.op.name]
     whole = static_shape(call.ty if view is ViewKind.JOIN else call.args[0].ty)
@@ -225,10 +225,11 @@ def part_offsets(call: Call) -> list[int] | None:
 
 
 def _offset(whole: Sequence[int], part: AxisRanges) -> int | None:
-    """Of one element of the first axes, a range of the next, all of the others."""
+    """Return the offset of a part with one index on the first axes, a range on the next axis, and
+    all of the others; None for other parts."""
     shape = [part[axis].count if axis in part else extent for axis, extent in enumerate(whole)]
     cut = next((axis for axis, extent in enumerate(shape) if extent != 1), len(shape))
-    # TVM has negative extents of a slice that ends before it begins.
+    # A slice that ends before it begins has negative extents in TVM.
     if min(shape, default=1) < 1 or shape[cut + 1 :] != [*whole[cut + 1 :]]:
         return None
     if any(of_axis.step != 1 and of_axis.count != 1 for of_axis in part.values()):

@@ -1,4 +1,4 @@
-"""A kernel that moves over an image: which element of the data each of its taps is at."""
+"""A kernel window that moves over an image: the position in the data of each of its taps."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Layout:
     axes: str
 
     def order(self, b: Any, y: Any, x: Any, c: Any) -> tuple[Any, ...]:
-        """Batch, row, column and channel in the order of the axes."""
+        """Return batch, row, column and channel in the order of the axes."""
         by_axis = {"N": b, "H": y, "W": x, "C": c}
         return tuple(by_axis[axis] for axis in self.axes)
 
     def named(self, values: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
-        """Batch, row, column and channel of values in the order of the axes."""
+        """Return batch, row, column and channel of values in the order of the axes."""
         by_axis = dict(zip(self.axes, values, strict=True))
         return by_axis["N"], by_axis["H"], by_axis["W"], by_axis["C"]
 
@@ -37,9 +37,9 @@ class Layouts(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return "NHWC", or "NCHW to NHWC" if the output has another layout than the data, so that
-        a reader that knows one layout only does not take it for that of both."""
-        return self.data.axes if self.data == self.output else _TO.join(each.axes for each in self)
+        """The name "NHWC", or "NCHW to NHWC" if data and output differ, so that a reader that knows
+        only single layouts refuses it."""
+        return self.data.axes if self.data == self.output else _TO.join(side.axes for side in self)
 
     @classmethod
     def named(cls, name: str) -> Layouts:
@@ -50,7 +50,7 @@ class Layouts(NamedTuple):
 
 @dataclass(frozen=True)
 class Window:
-    """How a kernel moves over the data; pairs are (height, width).
+    """The movement of a kernel over the data; pairs are (height, width).
 
     Parameters
     ----------
@@ -74,14 +74,14 @@ class Window:
     output: tuple[int, int]
 
     def taps(self) -> tuple[tirx.IterVar, tirx.IterVar]:
-        """Reduction axes over the kernel's rows and columns."""
+        """Return reduction axes over the kernel's rows and columns."""
         height, width = self.kernel
         return te.reduce_axis((0, height), "ky"), te.reduce_axis((0, width), "kx")
 
     def position(
         self, output: tuple[tirx.Var, tirx.Var], tap: tuple[tirx.IterVar, tirx.IterVar]
     ) -> tuple[tirx.Expr, tirx.Expr]:
-        """The row and column of the data that a tap is at."""
+        """Return the row and column of a tap in the data."""
         row, column = (
             output[side] * self.strides[side]
             + tap[side] * self.dilations[side]
@@ -91,7 +91,7 @@ class Window:
         return row, column
 
     def inside(self, position: tuple[tirx.Expr, tirx.Expr]) -> tirx.Expr | None:
-        """Whether a position lies in the data; None if every position does."""
+        """Return whether a position is in the data; None if every position is."""
         conditions: list[tirx.Expr] = []
         for side in (0, 1):
             if self.padding[side] > 0:
@@ -101,7 +101,7 @@ class Window:
         return tirx.all(*conditions) if conditions else None
 
     def taps_inside(self, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
-        """How many taps lie in the data, with dilations of 1: int32."""
+        """Return the number of taps in the data, for dilations of 1: int32."""
         counts = []
         for side, index in enumerate((y, x)):
             extent = tirx.IntImm("int32", self.kernel[side])
@@ -115,7 +115,7 @@ class Window:
         return counts[0] * counts[1]
 
     def tap_counts(self) -> list[int]:
-        """All the numbers that `taps_inside` can be."""
+        """Return all possible values of `taps_inside`."""
         counts: list[set[int]] = []
         for side in (0, 1):
             origins = [
@@ -127,7 +127,7 @@ class Window:
         return sorted({rows * columns for rows in counts[0] for columns in counts[1]})
 
     def _reaches_beyond(self, side: int) -> bool:
-        """Whether a tap is ever at a row (side 0) or column (side 1) after the last of the data."""
+        """Return whether a tap is ever beyond the last row (side 0) or column (side 1)."""
         last = (self.output[side] - 1) * self.strides[side] - self.padding[side]
         last += (self.kernel[side] - 1) * self.dilations[side]
         return last >= self.data[side]

@@ -1,4 +1,4 @@
-"""Columns of an image written into the whole of it, which is made of several such parts."""
+"""Writes of columns into an image that is assembled from several parts."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ def with_columns(
     ty: relax.TensorType,
     first: int,
 ) -> Call:
-    """A call of a PrimFunc that writes a part into an image, in place.
+    """Return a call of a PrimFunc that writes a part into an image, in place.
 
-    The loop is over rows, then over columns, so that the part can come row by row.
+    The outer loop is over rows, so that the part can be streamed row by row.
 
     Parameters
     ----------
     whole
-        the image, of which other columns are written; None for a new one, of which no others are.
+        the image, with other columns already written; None for a new image.
     part
-        as many columns as it has, with all rows and channels: (1, rows, columns, channels).
+        some columns with all rows and channels: (1, rows, columns, channels).
     ty
-        of the image.
+        type of the image.
     first
-        where the part begins.
+        index of the part's first column.
 
     Returns
     -------
     Call
-        What the image has become.
+        The updated image.
     """
     _, rows, columns, channels = shape_of(part)
     dtype = str(ty.dtype)
@@ -56,8 +56,8 @@ def with_columns(
 
     body = loop("y", rows, lambda y: loop("x", columns, lambda x: pixel(y, x)))
     if whole is None:
-        # Operators are looked at as blocks. Of an opaque one nothing is taken to be known, also not
-        # that all of its result is written; nothing is fused with it.
+        # TVM expects operators in blocks. It does not fuse an opaque block, and does not assume
+        # that the block writes all of its result.
         block = SBlock([], [], [], "root", body)
         func = tirx.PrimFunc([source, target], SBlockRealize([], True, block))
         name = add_prim_func(builder, func.with_attr("op_pattern", OPAQUE), _NAME, None)
