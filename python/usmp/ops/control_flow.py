@@ -39,7 +39,7 @@ class ControlFlow:
     carried
         number of tensors that each iteration updates.
     scanned
-        number of tensors of which each iteration reads one row, along the outermost axis.
+        number of tensors that iterations read row by row, along the outermost axis.
     counts
         whether the first parameter of the body is the index of the iteration, one int64.
     """

@@ -146,7 +146,7 @@ def _real(value: float) -> tirx.Expr:
 def _rounded(value: tirx.Expr, least: tirx.Expr | int, greatest: tirx.Expr | int) -> tirx.Expr:
     """Round to the nearest integer, ties away from zero, and clamp: int32.
 
-    The clamp precedes the conversion, because in C a float outside of int32 has no defined one.
+    The clamp precedes the conversion, which C does not define for a float outside of int32.
     """
     rounded = tirx.call_pure_extern("float32", "roundf", value)
     bounds = [tirx.const(b, "int32") if isinstance(b, int) else b for b in (least, greatest)]

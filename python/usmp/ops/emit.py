@@ -73,7 +73,7 @@ def call_operator(
 
 
 RECORD_ATTRIBUTES = (OPERATOR_ATTR, CODE_HASH_ATTR, SHARED_CODE_ATTR, ELEMENT_WISE_ATTR)
-"""The attributes of PrimFuncs of integer operators by which equal PrimFuncs are found."""
+"""The attributes of PrimFuncs of integer operators that help to find equal PrimFuncs."""
 
 
 def add_prim_func(
@@ -96,10 +96,10 @@ def add_prim_func(
     shared = _name_of_equal(builder.get(), func, code)
     attributes = OPERATOR_ATTR.entry(record) | CODE_HASH_ATTR.entry(code)
     if shared is not None:
-        known, recorded = shared
+        first_name, recorded = shared
         if recorded != QuantizedOp.from_json(record.as_json()):
-            name = f"{known}_again"
-            attributes |= SHARED_CODE_ATTR.entry(known)
+            name = f"{first_name}_again"
+            attributes |= SHARED_CODE_ATTR.entry(first_name)
     return builder.add_func(func.with_attrs(attributes), name)
 
 

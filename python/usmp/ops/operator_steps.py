@@ -18,7 +18,7 @@ from usmp.ops.records.windowed import PoolOp
 
 
 def steps_of(func: tirx.PrimFunc, name: str) -> Sequence[OperatorStep]:
-    """Return the steps of a PrimFunc with this attribute, or before it is fused or scheduled.
+    """Return the steps of a PrimFunc: from its attribute, or from a body that is not fused yet.
 
     Parameters
     ----------

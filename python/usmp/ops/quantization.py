@@ -12,7 +12,7 @@ from tvm import relax, tirx
 
 @dataclass(frozen=True)
 class Quantization:
-    """real = scale * (integer - zero point), per tensor or along one axis.
+    """The quantization real = scale * (integer - zero point), per tensor or along one axis.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class Quantization:
         the integer type, such as "int8".
     scales
         values of float32, one for the tensor or one for each index of `axis`; none for numbers
-        without a scale, or of which only the type is known.
+        without a scale, or if only the type is known.
     zero_points
         as many as scales.
     axis
@@ -34,7 +34,7 @@ class Quantization:
 
     @classmethod
     def unscaled(cls, dtype: str) -> Quantization:
-        """Return a quantization without scales, or of which only the type is known."""
+        """Return a quantization without scales, or with only its type known."""
         return cls(dtype, (), ())
 
     @property

@@ -164,7 +164,7 @@ def transpose_conv2d(
 def fully_connected(
     builder: relax.BlockBuilder, data: RealData, weight: StoredWeight, bias: np.ndarray | None
 ) -> relax.Expr:
-    """Multiply each row of the data with each row of the weight.
+    """Multiply each row of the data by each row of the weight.
 
     Parameters
     ----------
@@ -285,8 +285,8 @@ class _Terms:
         axes: list[tirx.IterVar],
         tensors: Sequence[te.Tensor],
     ) -> te.Tensor:
-        """Return sums over the axes as real numbers, whose first axis has the slices, and the last
-        one the channels."""
+        """Return sums over the axes as real numbers; slices are on their first axis, channels on
+        the last."""
         total = te.compute(shape, lambda *i: te.sum(product(*i), axes), "accumulator")
         if len(self.arguments) == 2 and self.weight.scales is None:
             return total

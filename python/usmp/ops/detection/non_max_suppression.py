@@ -49,8 +49,8 @@ def non_max_suppression(
     most
         number of boxes in the output.
     decay
-        None; or a negative number: each better box multiplies a score by exp(decay * overlap**2);
-        or 0, which changes no score but outputs them.
+        None, or at most 0: each better box multiplies a score by exp(decay * overlap**2), and the
+        scores are output.
 
     Returns
     -------

@@ -142,18 +142,18 @@ def along(
     Returns
     -------
     AxisAccess | None
-        None if no axis of the output corresponds to these axes, or if it cannot be determined.
+        None if no axis of the output corresponds to these axes, or if they cannot be followed.
     """
     params = form.func.params
-    given = {params[index]: axis for index, axis in axes.items()}
-    reader = _Reader(given, frozenset(params[index] for index in constants))
+    operands = {params[index]: axis for index, axis in axes.items()}
+    reader = _Reader(operands, frozenset(params[index] for index in constants))
     if not all(map(reader.read, form.nests)) or form.output not in reader.axes:
         return None
-    if reader.extent is None or set(reader.reads) != set(reader.given):
+    if reader.extent is None or set(reader.reads) != set(reader.operands):
         return None
     reads = {i: reader.reads[param] for i, param in enumerate(params) if param in reader.reads}
     axis = reader.axes.pop(form.output)
-    between = {buffer: own for buffer, own in reader.axes.items() if buffer not in reader.given}
+    between = {buffer: own for buffer, own in reader.axes.items() if buffer not in reader.operands}
     return AxisAccess(form, axis, reader.extent, reads, tuple(reader.nests), between)
 
 
@@ -162,15 +162,15 @@ class _Reader:
 
     Parameters
     ----------
-    given
-        operands with their axes.
+    operands
+        operand -> its axis.
     constants
         other operands that can be sliced.
     """
 
-    def __init__(self, given: Mapping[Var, int], constants: frozenset[Var]) -> None:
-        self.given, self.constants = dict(given), constants
-        self.axes: dict[Var, int] = dict(given)
+    def __init__(self, operands: Mapping[Var, int], constants: frozenset[Var]) -> None:
+        self.operands, self.constants = dict(operands), constants
+        self.axes: dict[Var, int] = dict(operands)
         self.reads: dict[Var, AxisRead] = {}
         self.extent: int | None = None
         self.nests: list[AxisNest] = []
@@ -227,7 +227,7 @@ class _Reader:
                 if len(places) == 1:
                     if load.source in self._loaded - self.axes.keys():
                         return False
-                    self.given[load.source] = self.axes[load.source] = places[0]
+                    self.operands[load.source] = self.axes[load.source] = places[0]
         return True
 
     def _relative(
@@ -242,20 +242,20 @@ class _Reader:
         """
         replaced: dict[TensorLoad, tirx.Expr] = {}
         for load in loads:
-            where = axis if load.source.same_as(nest.buffer) else self.axes[load.source]
-            others = [index for place, index in enumerate(load.indices) if place != where]
+            load_axis = axis if load.source.same_as(nest.buffer) else self.axes[load.source]
+            others = [index for place, index in enumerate(load.indices) if place != load_axis]
             if any(mentions(analyzer.simplify(other), iterator) for other in others):
                 return None
-            split = _offset(analyzer, load.indices[where], iterator)
+            split = _offset(analyzer, load.indices[load_axis], iterator)
             if split is None:
                 return None
             stride, offset, first, count = split
-            if load.source in self.given:
-                if not self._widen(load.source, AxisRead(where, stride, first, count)):
+            if load.source in self.operands:
+                if not self._widen(load.source, AxisRead(load_axis, stride, first, count)):
                     return None
             elif (stride, first, count) != (1, 0, 1):
                 return None
-            indices = [offset if p == where else i for p, i in enumerate(load.indices)]
+            indices = [offset if p == load_axis else i for p, i in enumerate(load.indices)]
             replaced[load] = load.source[tuple(indices)]
         return tvm_ffi.structural_map(
             nest.value, (TensorLoad, lambda load: replaced.get(load, load))

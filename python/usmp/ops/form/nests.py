@@ -109,9 +109,7 @@ def form_of(func: tirx.PrimFunc) -> Form | None:
     if blocks is None or not all(tirx.is_buffer_var(param) for param in func.params):
         return None
     stores = [_stores(block) for block in blocks]
-    nests = [
-        Nest(block, known) for block, known in zip(blocks, stores, strict=True) if known is not None
-    ]
+    nests = [Nest(block, own) for block, own in zip(blocks, stores, strict=True) if own is not None]
     written = {nest.buffer for nest in nests}
     if len(written) < len(blocks) or written & {*func.params[:-1]}:
         return None

@@ -129,10 +129,10 @@ class _Moved:
         self, expr: tirx.Expr, condition: tirx.Expr, then: Any, otherwise: Any, make: Any
     ) -> tirx.Expr:
         """Fold the conditions of a choice that all iterations meet, or none."""
-        simplified = [(one, self.analyzer.simplify(one)) for one in conjuncts(condition)]
-        if any(_is(one, 0) for _, one in simplified):
+        simplified = [(term, self.analyzer.simplify(term)) for term in conjuncts(condition)]
+        if any(_is(term, 0) for _, term in simplified):
             return otherwise
-        remaining = [one for one, known in simplified if not _is(known, 1)]
+        remaining = [term for term, folded in simplified if not _is(folded, 1)]
         if not remaining:
             return then
         return (

@@ -65,7 +65,7 @@ def taken(
         axes are inconsistent, or if another parameter would lose indices.
     """
     params = form.func.params
-    selection = _Selection({params[index]: {axis: one} for index, (axis, one) in kept.items()})
+    selection = _Selection({params[index]: {axis: own} for index, (axis, own) in kept.items()})
     while any([selection.spread(nest) for nest in form.nests]):
         pass
     if not all(selection.is_consistent(nest, loses_terms) for nest in form.nests):

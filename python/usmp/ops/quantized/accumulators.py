@@ -37,7 +37,7 @@ def accumulator_range(
     Raises
     ------
     UnsupportedModelError
-        an accumulator could leave 32 bits (48 of 64).
+        an accumulator could exceed 32 bits, or 48 bits for int64.
     """
     low, high = (limit - data.zero_point for limit in integer_limits(data.dtype))
     positive = np.maximum(weight, 0).sum(axis=1, dtype=np.int64)

@@ -20,7 +20,7 @@ def space_to_batch(
     value: int | float,
     quantization: Quantization | None = None,
 ) -> relax.Expr:
-    """Make an image, in a batch, of the elements at each position in the blocks.
+    """Move the elements at each position in the blocks to an image of their own in the batch.
 
     Parameters
     ----------

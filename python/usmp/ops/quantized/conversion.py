@@ -27,7 +27,7 @@ def quantize(builder: relax.BlockBuilder, data: relax.Expr, after: Quantization)
     def function(value: tirx.Expr) -> tirx.Expr:
         ratio = value / tirx.FloatImm("float32", after.scale)
         rounded = tirx.call_pure_extern("float32", "roundf", ratio)
-        # Clamp before the conversion, because in C a float outside of int32 has no defined one.
+        # Clamp before the conversion, which C does not define for a float outside of int32.
         inside = tirx.min(tirx.max(rounded, least), greatest)
         return (inside.astype("int32") + zero_point).astype(after.dtype)
 

@@ -57,7 +57,7 @@ def conv2d(
     weight_zero_point = weight_quantization.zero_points[0]
     batch, _, _, channels = layout.named(shape_of(data))
     per_group = outputs // (channels // depth)
-    kept, ending = weighted_constants(
+    used_weight, ending = weighted_constants(
         weight.reshape(outputs, -1), weight_zero_point, bias, quantization, rescale
     )
 
@@ -76,7 +76,7 @@ def conv2d(
         axes = [*taps, inner]
         return sum_and_rescale(shape, product, axes, rescale, constants, stored_as)
 
-    arguments = [data, kept.reshape(weight.shape), *ending]
+    arguments = [data, used_weight.reshape(weight.shape), *ending]
     inputs = (quantization, replace(weight_quantization, axis=0))
     record = _record(Conv2d, inputs, rescale, window, Layouts(layout, stored_as))
     return call_operator(builder, "conv2d", compute, arguments, True, record=record)
@@ -107,7 +107,7 @@ def depthwise_conv2d(
     weight_zero_point = weight_quantization.zero_points[0]
     batch, _, _, channels = layout.named(shape_of(data))
     multiplier = outputs // channels
-    kept, ending = weighted_constants(
+    used_weight, ending = weighted_constants(
         weight.reshape(-1, outputs).T, weight_zero_point, bias, quantization, rescale
     )
 
@@ -123,7 +123,7 @@ def depthwise_conv2d(
         shape = (batch, *window.output, outputs)
         return sum_and_rescale(shape, product, [*taps], rescale, constants, stored_as)
 
-    arguments = [data, kept.T.reshape(weight.shape), *ending]
+    arguments = [data, used_weight.T.reshape(weight.shape), *ending]
     inputs = (quantization, replace(weight_quantization, axis=2))
     record = _record(DepthwiseConv2d, inputs, rescale, window, Layouts(layout, stored_as))
     return call_operator(builder, "depthwise_conv2d", compute, arguments, True, record=record)
@@ -149,7 +149,7 @@ def _record(
 
 
 def value_inside(condition: tirx.Expr | None, value: tirx.Expr, zero_point: int) -> tirx.Expr:
-    """Return a centered value, int32; 0 if the condition, that it is inside the data, is false."""
+    """Return a centered value, int32, or 0 if the condition is false: outside of the data."""
     real = centered(value, zero_point)
     if condition is None:
         return real

@@ -24,7 +24,7 @@ def fully_connected(
     weight_quantization: Quantization,
     rescale: Rescale,
 ) -> relax.Expr:
-    """Multiply each row of the data with each row of the weight.
+    """Multiply each row of the data by each row of the weight.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def fully_connected(
     """
     rows, depth = shape_of(data)
     weight_zero_point = weight_quantization.zero_points[0]
-    kept, ending = weighted_constants(weight, weight_zero_point, bias, quantization, rescale)
+    used_weight, ending = weighted_constants(weight, weight_zero_point, bias, quantization, rescale)
 
     def compute(data: te.Tensor, weight: te.Tensor, *constants: te.Tensor) -> te.Tensor:
         k = te.reduce_axis((0, depth), "k")
@@ -59,7 +59,7 @@ def fully_connected(
 
         return te.compute(shape, output, "output")
 
-    arguments = [data, kept, *ending]
+    arguments = [data, used_weight, *ending]
     record = FullyConnected(
         (quantization, replace(weight_quantization, axis=0)),
         (rescale.output,),

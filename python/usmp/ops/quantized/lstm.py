@@ -66,11 +66,11 @@ class Gate:
     data_weight
         (units, features) of int8, symmetric.
     data_scale
-        its scale.
+        scale of `data_weight`.
     hidden_weight
         (units, units) of int8, symmetric.
     hidden_scale
-        its scale.
+        scale of `hidden_weight`.
     bias
         (units) of int32, or of int64 for data of int16.
     """

@@ -52,9 +52,9 @@ def batch_matmul(
     """
     first, second, after = quantizations
     require_no_zero_points(quantizations)
-    kept = limits or after.limits()
+    bounds = limits or after.limits()
     record = BatchMatmul(
-        (first, second), (after,), transposed=transposed, clamp=kept.ends, rounding=rounding
+        (first, second), (after,), transposed=transposed, clamp=bounds.ends, rounding=rounding
     )
     if rounding is None:
         rounding = Rounding.ONCE_16_BITS if after.dtype == "int16" else Rounding.TWICE
@@ -91,7 +91,7 @@ def batch_matmul(
         def output(*indices: tirx.Var) -> tirx.Expr:
             total = accumulator(*indices)
             scaled = multiply(total, factor.multiplier, factor.shift, rounding)
-            return kept.shifted(scaled, after.zero_point)
+            return bounds.shifted(scaled, after.zero_point)
 
         return te.compute(shape, output, "output")
 

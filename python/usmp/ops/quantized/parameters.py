@@ -81,7 +81,7 @@ def farthest(quantization: Quantization) -> int:
 
 
 def is_about(quantization: Quantization, scale: float, zero_point: int) -> bool:
-    """Return whether a quantization has a zero point, and a scale up to a thousandth of it."""
+    """Return whether a quantization has this zero point, and this scale within a thousandth."""
     return abs(quantization.scale - scale) <= 1e-3 * scale and quantization.zero_point == zero_point
 
 

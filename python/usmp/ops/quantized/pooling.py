@@ -97,8 +97,8 @@ def rescaled_average_pool(
 def _chosen(count: tirx.Expr, counts: Sequence[int], values: Sequence[int]) -> tirx.Expr:
     """Return the expression that selects the value of a count."""
     (_, chosen), *rest = [(c, tirx.IntImm("int32", v)) for c, v in zip(counts, values, strict=True)]
-    for of, value in rest:
-        chosen = tirx.Select(count == tirx.IntImm("int32", of), value, chosen)
+    for number, value in rest:
+        chosen = tirx.Select(count == tirx.IntImm("int32", number), value, chosen)
     return chosen
 
 

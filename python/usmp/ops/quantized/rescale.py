@@ -14,7 +14,7 @@ from usmp.ops.quantized.parameters import OutputLimits, Quantization
 
 @dataclass(frozen=True)
 class Rescale:
-    """output = clamp(zero point + accumulator * factor of its channel).
+    """The rescaling output = clamp(zero point + accumulator * factor of its channel).
 
     Parameters
     ----------

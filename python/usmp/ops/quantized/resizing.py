@@ -155,7 +155,7 @@ def resize_nearest(
 
         return te.compute(shape, element, "output")
 
-    constants = [table for table, known in zip(tables, divisions, strict=True) if not known]
+    constants = [table for table, division in zip(tables, divisions, strict=True) if not division]
     record = _record(ResizeNearest, data, sides, layout, quantization)
     return call_operator(builder, "resize_nearest", compute, [data, *constants], record=record)
 

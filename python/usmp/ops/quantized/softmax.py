@@ -62,9 +62,9 @@ def softmax(
         shift = te.compute((rows,), lambda r: zeros[r] - int32(_SUM_BITS + 31 - bits), "shift")
 
         def reciprocal(row: tirx.Expr) -> tirx.Expr:
-            # The shift is below 32, because no total is 0.
+            # The mask changes nothing, because `zeros` is 32 only for a total of 0.
             fraction = (total[row] << (zeros[row] & int32(31))) & int32(gemmlowp.INT32_MAX)
-            # All results are 0 if C does not define so large a shift.
+            # All results are 0 if the right shift exceeds 31, which C does not define.
             return tirx.Select(shift[row] >= int32(-31), one_over_one_plus(fraction), int32(0))
 
         scale = te.compute((rows,), reciprocal, "reciprocal")

@@ -42,11 +42,11 @@ class SvdfWeights:
     features
         (filters, features) of int8, symmetric.
     features_scale
-        its scale.
+        scale of `features`.
     time
         (filters, memory) of the state's type, symmetric; the newest input is the last.
     time_scale
-        its scale.
+        scale of `time`.
     bias
         (units) of int32.
     """
@@ -97,9 +97,9 @@ def svdf(
         inconsistent shapes, or scales or sums that leave 32 bits.
     """
     weights.check()
-    before, kept, after = quantizations
-    new_state = _remember(builder, data, state, weights, before, kept)
-    return _weigh(builder, new_state, weights, kept, after), new_state
+    before, stored, after = quantizations
+    new_state = _remember(builder, data, state, weights, before, stored)
+    return _weigh(builder, new_state, weights, stored, after), new_state
 
 
 def _remember(
@@ -108,17 +108,17 @@ def _remember(
     state: relax.Expr,
     weights: SvdfWeights,
     before: Quantization,
-    kept: Quantization,
+    stored: Quantization,
 ) -> relax.Expr:
     """Replace the oldest results in the state by the results for `data`, in place."""
     batch = shape_of(data)[0]
     filters, memory = weights.time.shape
     accumulator_range(weights.features, None, before, "int32")
     # Compute both ratios in single precision, like the reference kernel.
-    ratio = np.float32(before.scale) * np.float32(weights.features_scale) / np.float32(kept.scale)
+    ratio = np.float32(before.scale) * np.float32(weights.features_scale) / np.float32(stored.scale)
     factor = quantize_multiplier(float(ratio))
 
-    limits = replace(kept.limits(), dtype="int32")
+    limits = replace(stored.limits(), dtype="int32")
 
     def body(state: tirx.Buffer, data: tirx.Buffer, weight: tirx.Buffer) -> tirx.Stmt:
         def some_filters(row: tirx.Expr, f: tirx.Expr, number: int) -> list[tirx.Stmt]:
@@ -133,7 +133,7 @@ def _remember(
             # Add the zero point after clamping, like the reference kernel.
             def store(n: int) -> tirx.Stmt:
                 value = limits.clamp(apply_multiplier(totals[n], factor))
-                newest = (value + tirx.IntImm("int32", kept.zero_point)).astype(kept.dtype)
+                newest = (value + tirx.IntImm("int32", stored.zero_point)).astype(stored.dtype)
                 return tirx.BufferStore(state, newest, [row, start + ((n + 1) * memory - 1)])
 
             zero, moved = tirx.IntImm("int32", 0), number * memory - 1
@@ -155,7 +155,7 @@ def _remember(
 
     arguments = [("state", state), ("data", data), ("weight", weights.features)]
     features_quantization = Quantization("int8", (weights.features_scale,), (0,))
-    record = SvdfState((before, kept, features_quantization), (kept,))
+    record = SvdfState((before, stored, features_quantization), (stored,))
     (new_state,) = call_in_place(
         builder, "svdf_state", body, arguments, overwritten=[0], record=record
     )
@@ -166,14 +166,14 @@ def _weigh(
     builder: relax.BlockBuilder,
     state: relax.Expr,
     weights: SvdfWeights,
-    kept: Quantization,
+    stored: Quantization,
     after: Quantization,
 ) -> relax.Expr:
     """Sum the results of each unit's filters over time, and rescale to the output."""
     shape = (shape_of(state)[0], len(weights.bias))
     # The filters of a unit and their memory are consecutive, so that one loop sums them.
     time = weights.time.reshape(len(weights.bias), -1)
-    ratio = np.float32(kept.scale) * np.float32(weights.time_scale) / np.float32(after.scale)
+    ratio = np.float32(stored.scale) * np.float32(weights.time_scale) / np.float32(after.scale)
     factor = quantize_multiplier(float(ratio))
 
     def compute(state: te.Tensor, time: te.Tensor, bias: te.Tensor) -> te.Tensor:
@@ -181,7 +181,7 @@ def _weigh(
         k = te.reduce_axis((0, taps), "k")
 
         def product(b: tirx.Var, u: tirx.Var) -> tirx.Expr:
-            value = centered(state[b, u * taps + k], kept.zero_point) * centered(time[u, k], 0)
+            value = centered(state[b, u * taps + k], stored.zero_point) * centered(time[u, k], 0)
             # The sum wraps around in the reference kernel.
             return value.astype("uint32")
 
@@ -196,7 +196,7 @@ def _weigh(
         return te.compute(shape, output, "output")
 
     arguments = [state, time, narrowed(weights.bias)]
-    time_quantization = Quantization(kept.dtype, (weights.time_scale,), (0,))
+    time_quantization = Quantization(stored.dtype, (weights.time_scale,), (0,))
     rank = len(weights.time) // len(weights.bias)
-    record = Svdf((kept, time_quantization), (after,), rank=rank)
+    record = Svdf((stored, time_quantization), (after,), rank=rank)
     return builder.emit(call_operator(builder, "svdf", compute, arguments, True, record=record))

@@ -114,7 +114,7 @@ def transpose_conv2d(
     outputs, _, _, channels = weight.shape
     weight_zero_point = weight_quantization.zero_points[0]
     batch, *_ = layout.named(shape_of(data))
-    kept, ending = weighted_constants(
+    used_weight, ending = weighted_constants(
         weight.reshape(outputs, -1), weight_zero_point, bias, quantization, rescale
     )
 
@@ -136,7 +136,7 @@ def transpose_conv2d(
         axes = [*steps, inner]
         return sum_and_rescale(shape, product, axes, rescale, constants, layout)
 
-    arguments = [data, kept.reshape(weight.shape), *ending]
+    arguments = [data, used_weight.reshape(weight.shape), *ending]
     rows, columns = sides
     record = TransposeConv2d(
         (quantization, replace(weight_quantization, axis=0)),

@@ -45,11 +45,11 @@ def weighted_constants(
     """
     multiplier, shift = rescale.arrays(len(weight))
     is_live, dtype = multiplier != 0, rescale.rounding.accumulator
-    kept = np.where(is_live[:, None], weight, zero_point).astype(weight.dtype)
+    used_weight = np.where(is_live[:, None], weight, zero_point).astype(weight.dtype)
     biases = np.zeros(len(weight), np.int64) if bias is None else np.where(is_live, bias, 0)
-    real = kept.astype(np.int32) - zero_point if zero_point else kept
+    real = used_weight.astype(np.int32) - zero_point if zero_point else used_weight
     accumulator_range(real, biases, data, dtype)
-    return kept, (biases.astype(dtype), multiplier, shift)
+    return used_weight, (biases.astype(dtype), multiplier, shift)
 
 
 def without_channels(
@@ -66,8 +66,8 @@ def without_channels(
     """
     others = [axis for axis in range(weight.ndim) if axis != quantization.axis]
     zero_point = quantization.zero_points[0]
-    kept = np.where(np.expand_dims(is_removed, others), zero_point, weight)
-    return kept.astype(weight.dtype)
+    values = np.where(np.expand_dims(is_removed, others), zero_point, weight)
+    return values.astype(weight.dtype)
 
 
 def narrowed(bias: np.ndarray) -> np.ndarray:

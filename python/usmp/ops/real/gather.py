@@ -38,7 +38,7 @@ class _Indices:
     is_checked: bool
 
     def position(self, index: tirx.Expr, extent: Any) -> tirx.Expr:
-        """Return the position inside an axis of an index of the tensor."""
+        """Return the position on an axis for an index of the tensor."""
         return index if self.is_checked else nearest(index, extent)
 
 

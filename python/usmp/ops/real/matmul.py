@@ -39,9 +39,9 @@ def matmul_of_views(
         k = te.reduce_axis((0, depth), "k")
 
         def element(*place: tirx.Var) -> tirx.Expr:
-            one = elements[0](left, (*place[:-2], place[-2], k))
-            other = elements[1](right, (*place[:-2], k, place[-1]))
-            return te.sum(one * other, axis=k)
+            first = elements[0](left, (*place[:-2], place[-2], k))
+            second = elements[1](right, (*place[:-2], k, place[-1]))
+            return te.sum(first * second, axis=k)
 
         return te.compute(shape, element, "matmul")
 

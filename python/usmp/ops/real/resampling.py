@@ -41,7 +41,7 @@ def nearest_taps(positions: np.ndarray, extent: int) -> AxisTaps:
 
 
 def linear_taps(positions: np.ndarray, extent: int) -> AxisTaps:
-    """Return the two neighbors of each position, float32, clamped to the axis."""
+    """Return the two neighbors of each position, clamped to the axis and computed in float32."""
     inside = np.clip(positions, 0, extent - 1).astype(np.float32)
     first = np.floor(inside)
     second = np.minimum(first + 1, extent - 1)

@@ -38,7 +38,7 @@ class CellStep:
     output
         row for the new hidden state, or None.
     scratch
-        scratch rows, `scratch_rows` of the cell.
+        scratch rows, as many as `scratch_rows` of the cell.
     """
 
     units: int
@@ -268,17 +268,17 @@ class GruCell:
         yield step.add_hidden(totals, gates, u)
         for total in totals:
             yield from self._set_gate(total)
-        updates, kept = step.scratch
+        updates, reset_hidden = step.scratch
         yield updates.store(totals[0].get(), u)
-        yield kept.store(totals[1].get() * step.hidden.load(u), u)
+        yield reset_hidden.store(totals[1].get() * step.hidden.load(u), u)
 
     def _unit(self, step: CellStep, u: tirx.Var) -> Iterator[tirx.Stmt]:
-        updates, kept = step.scratch
+        updates, reset_hidden = step.scratch
         gate = self.order[2]
         candidate, begin = step.sum("candidate", gate, u)
         yield from begin
         yield step.add_data([candidate], [gate], u)
-        yield step.add_hidden([candidate], [gate], u, kept)
+        yield step.add_hidden([candidate], [gate], u, reset_hidden)
         yield from _clipped(candidate, self.clip)
         hidden = Local.of("hidden_value", "float32")
         yield from hidden.declared(self._mixed(step, updates.load(u), candidate, u))

@@ -18,7 +18,7 @@ from usmp.tir.nodes import sequence
 _SNR_BITS, _GAIN_OUTPUT_BITS = 12, 6
 """Fractional bits of the signal-to-noise ratio, and of the output of the gain control."""
 GAIN_TABLE_SIZE = 4 * 32 - 6 + 3
-"""Values for 0, 1 and 2; then three coefficients and an unused entry for each number of bits."""
+"""Entries: values of 0, 1 and 2; then three coefficients and a gap for each number of bits."""
 _GAIN_POSITION_BITS = 10
 
 _LOG_BITS, _SEGMENT_BITS = 16, 7
@@ -159,12 +159,12 @@ def _gain(noise: tirx.Expr, bits: tirx.Expr, table: tirx.Buffer) -> tirx.Expr:
     return tirx.if_then_else(noise <= uint32(2), direct, value)
 
 
-def _aligned(value: tirx.Expr, bits: tirx.Expr, wanted: int) -> tirx.Expr:
-    """Shift a uint32 of `bits` bits so that it has `wanted` bits."""
+def _aligned(value: tirx.Expr, bits: tirx.Expr, target: int) -> tirx.Expr:
+    """Shift a uint32 of `bits` bits so that it has `target` bits."""
     left, right = (
-        (amount & int32(31)).astype("uint32") for amount in (wanted - bits, bits - wanted)
+        (amount & int32(31)).astype("uint32") for amount in (target - bits, bits - target)
     )
-    return tirx.if_then_else(bits < int32(wanted), value << left, value >> right)
+    return tirx.if_then_else(bits < int32(target), value << left, value >> right)
 
 
 def _shrunk(ratio: tirx.Expr) -> tirx.Expr:

@@ -20,7 +20,7 @@ def frames_of(
     length
         of a frame, in samples.
     hop
-        samples from the begin of a frame to the begin of the next one.
+        samples from the start of a frame to the start of the next one.
     window
         [length]: factors of the samples of each frame; None for 1.
 

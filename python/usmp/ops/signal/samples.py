@@ -40,11 +40,9 @@ def window(
 
 
 def fft_auto_scale(builder: relax.BlockBuilder, data: relax.Expr) -> list[relax.Expr]:
-    """Return the samples times the greatest power of two with which they fit 16 bits, and its
-    exponent.
+    """Return samples times the greatest power of two with which they fit 16 bits; its exponent.
 
-    The magnitude of -32768 wraps to -32768, like in the reference kernel: the next sample replaces
-    it.
+    The magnitude of -32768 wraps to -32768, like in the reference kernel; the next one replaces it.
 
     Parameters
     ----------
@@ -86,9 +84,9 @@ def fft_auto_scale(builder: relax.BlockBuilder, data: relax.Expr) -> list[relax.
 
 def _raise_to(greatest: Local, value: tirx.Expr) -> tirx.Stmt:
     """Return a statement that raises a number to the magnitude of a sample."""
-    wide, known = value.astype("int32"), greatest.get().astype("int32")
-    negative = tirx.IfThenElse(-wide > known, greatest.set((-wide).astype("int16")), None)
-    return tirx.IfThenElse(wide > known, greatest.set(value), negative)
+    wide, current = value.astype("int32"), greatest.get().astype("int32")
+    negative = tirx.IfThenElse(-wide > current, greatest.set((-wide).astype("int16")), None)
+    return tirx.IfThenElse(wide > current, greatest.set(value), negative)
 
 
 def energy(builder: relax.BlockBuilder, data: relax.Expr, begin: int, end: int) -> relax.Expr:

@@ -86,9 +86,9 @@ def counted_to(
     count
         an int32 without axes.
     """
-    limit, more = (constant(np.array(number, np.int32)) for number in (most, step))
+    limit, increment = (constant(np.array(number, np.int32)) for number in (most, step))
     is_reached = builder.emit(relax.op.equal(count, limit))
-    after = relax.op.minimum(builder.emit(relax.op.add(count, more)), limit)
+    after = relax.op.minimum(builder.emit(relax.op.add(count, increment)), limit)
     return is_reached, builder.emit(after)
 
 
