@@ -80,9 +80,7 @@ def convolution(
     weight_zero_point: relax.Expr,
     slide: Slide,
 ) -> relax.Expr:
-    """Call a convolution, grouped if the weight has fewer channels than the data.
-
-    Padding adds nothing.
+    """Convolve, grouped if the weight has fewer channels than the data; padding adds nothing.
 
     Parameters
     ----------

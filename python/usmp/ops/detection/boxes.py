@@ -80,10 +80,8 @@ def find_greatest(
     value: Callable[[tirx.Expr], tirx.Expr],
     counts: Callable[[tirx.Expr], tirx.Expr],
 ) -> list[tirx.Stmt]:
-    """Return statements that set `found` to the first index with the greatest value.
-
-    Indices for which `counts` is false are skipped; `found` is `NOTHING` if all are.
-    """
+    """Return statements that set `found` to the first index with the greatest value, among indices
+    for which `counts` is true; to `NOTHING` if there is none."""
     best = Local.of("best", "float32")
 
     def step(index: tirx.Var) -> tirx.Stmt:

@@ -132,14 +132,10 @@ class _Moved:
         simplified = [(term, self.analyzer.simplify(term)) for term in conjuncts(condition)]
         if any(_is(term, 0) for _, term in simplified):
             return otherwise
-        remaining = [term for term, folded in simplified if not _is(folded, 1)]
-        if not remaining:
+        needed = [term for term, folded in simplified if not _is(folded, 1)]
+        if not needed:
             return then
-        return (
-            expr
-            if len(remaining) == len(simplified)
-            else make(tirx.all(*remaining), then, otherwise)
-        )
+        return expr if len(needed) == len(simplified) else make(tirx.all(*needed), then, otherwise)
 
 
 def _is(expr: tirx.Expr, value: int) -> bool:

@@ -19,7 +19,7 @@ def elementwise(
 ) -> relax.Expr:
     """Apply `function` to the corresponding elements of inputs that are broadcast together.
 
-    The PrimFunc is named for the kind of operator.
+    The PrimFunc is named after the kind of operator.
     """
     shape = np.broadcast_shapes(*(shape_of(tensor) for tensor in inputs))
 

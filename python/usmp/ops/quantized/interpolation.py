@@ -92,8 +92,7 @@ def interpolation_table(
     zero_point: int,
     after: np.float32,
 ) -> np.ndarray:
-    """Return 513 values of `function` of int16 with this scale and zero point: int16 of scale
-    `after`.
+    """Return 513 values, int16 of scale `after`, of `function` of int16 with scale and zero point.
 
     Raises
     ------

@@ -19,11 +19,9 @@ def tabulated(
     data: relax.Expr,
     function: Callable[[int], int],
 ) -> relax.Expr:
-    """Apply `function` to each element of `data` (int8 or uint8), by a table.
+    """Apply `function` to each element of `data` (int8 or uint8), by a table of the output's type.
 
-    The result has the element type of the record's output.
-
-    The PrimFunc is named for the kind of operator.
+    The PrimFunc is named after the kind of operator.
     """
     shape = shape_of(data)
     least, greatest = integer_limits(str(data.ty.dtype))

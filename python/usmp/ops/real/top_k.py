@@ -24,7 +24,7 @@ def top_elements(
     nan: PlaceOfNan = "anywhere",
     place_type: str = "int64",
 ) -> list[relax.Expr]:
-    """Return the `count` largest or smallest elements, in order, and their positions.
+    """Return the `count` largest or smallest elements, in order, and positions as `place_type`.
 
     Each search finds the successor of the previous element, which needs no memory. Equal elements
     keep their order.
@@ -33,8 +33,6 @@ def top_elements(
     ----------
     nan
         position of NaN in the order.
-    place_type
-        element type of the positions.
     """
     shape, dtype = shape_of(data), str(data.ty.dtype)
     outer, depth, inner = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
