@@ -2,7 +2,7 @@
 
 Boxes are selected by descending score, without boxes that overlap a selected one too much. TFLite
 sorts the scores; here each selection searches for the greatest score, which selects the same boxes
-and needs one byte for each box.
+without a sorted copy.
 
 Source: TFLite and TFLite Micro, detection_postprocess.cc.
 """
