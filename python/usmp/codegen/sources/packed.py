@@ -22,7 +22,14 @@ from usmp.codegen.sources.pools import internal_pool_address, print_internal_poo
 SYMBOL_PREFIX = "__tvm_ffi_"
 """The prefix with which tvm-ffi finds the symbol of a function."""
 
-_CODES = {"bool": "kDLBool", "uint": "kDLUInt", "int": "kDLInt", "float": "kDLFloat"}
+_CODES = {
+    "bfloat": "kDLBfloat",
+    "bool": "kDLBool",
+    "float": "kDLFloat",
+    "int": "kDLInt",
+    "uint": "kDLUInt",
+}
+"""Element types without their bits -> type codes of DLPack."""
 
 
 @dataclass(frozen=True)
@@ -135,15 +142,16 @@ def _table(arguments: list[_Argument], name: str, shape: str) -> list[str]:
 
 
 def _row(shape_name: str, argument: _Argument) -> str:
-    kind = argument.dtype.rstrip("0123456789")
+    dtype = argument.dtype
+    code = f"kDLFloat{dtype[5:]}" if "_" in dtype else _CODES[dtype.rstrip("0123456789")]
     shape = "0" if argument.shape is None else shape_name
     values = [
         c_string(argument.name),
         c_string(f" must be {argument.type}, not "),
         shape,
         str(len(argument.shape or [])),
-        _CODES[kind],
-        str(int(tvm.DataType(argument.dtype).itemsize) * 8),
+        code,
+        str(int(tvm.DataType(dtype).itemsize) * 8),
         str(argument.alignment_bytes),
         str(argument.size_bytes),
     ]

@@ -12,6 +12,9 @@ from collections.abc import Callable
 from tvm import relax, te, tirx
 from tvm.ir import Call, Expr
 
+from usmp.ops.emit import dtype_of
+from usmp.tir.dtypes import is_float
+
 
 def clamp(data: Expr, low: float, high: float) -> Expr:
     """Clamp floats between two bounds; each may be infinite."""
@@ -42,7 +45,7 @@ def _legalize(
     builder: relax.BlockBuilder, call: Call, bounds: Callable[[Call], tuple[float, float]]
 ) -> Expr:
     name = call.op.name.rpartition(".")[2]
-    if not str(call.args[0].ty.dtype).startswith("float"):
+    if not is_float(dtype_of(call.args[0])):
         return call.op.get_attr("FLegalize")(builder, call)
     low, high = bounds(call)
     return builder.call_te(_clamp(low, high), call.args[0], primfunc_name_hint=name)

@@ -89,7 +89,7 @@ def _worst(dtype: str, is_largest: bool) -> tirx.Expr:
 def _legalize_extreme(builder: relax.BlockBuilder, call: Call) -> Expr:
     """Rewrite `R.max` and `R.min`."""
     data = call.args[0]
-    if not dtype_of(data).startswith(("float", "bool")):
+    if not is_float(dtype_of(data)) and dtype_of(data) != "bool":
         return call.op.get_attr("FLegalize")(builder, call)
     rank = len(data.ty.shape)
     numbers = range(rank) if call.attrs.axis is None else call.attrs.axis

@@ -8,6 +8,7 @@ from tvm import relax, tirx
 
 from usmp.ops.emit import shape_of
 from usmp.ops.statements import Local, call_statements, loop
+from usmp.tir.dtypes import is_float
 
 
 def running_extreme(
@@ -49,6 +50,6 @@ def running_extreme(
 
 def _is_better(new: tirx.Expr, old: tirx.Expr, is_largest: bool) -> tirx.Expr:
     is_better = new >= old if is_largest else new <= old
-    if not str(new.ty.dtype).startswith("float"):
+    if not is_float(str(new.ty.dtype)):
         return is_better
     return tirx.Or(tirx.isnan(new), tirx.And(tirx.Not(tirx.isnan(old)), is_better))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tvm
 import tvm_ffi
+from tvm import relax
 from tvm.target import Target
 
 import usmp
@@ -43,6 +44,17 @@ def library_of(folder, files, compiler="gcc"):
     command = [compiler, *STRICT, "-shared", "-fPIC", *include, *sources, "-lm"]
     run_compiler([*command, "-o", folder / "model.so"])
     return str(folder / "model.so")
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float8_e5m2", "uint8", "bool"])
+def test_element_types(tmp_path, dtype):
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((2, 4), dtype))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            output = builder.emit_output(builder.emit(relax.op.permute_dims(x)))
+        builder.emit_func_output(output)
+    library_of(tmp_path, usmp.build(builder.get(), executor=PACKED).files())
 
 
 @pytest.fixture(scope="module")
