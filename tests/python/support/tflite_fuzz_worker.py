@@ -24,7 +24,6 @@ from usmp.frontend.tflite.importer import import_tflite
 MEMORY_BYTES = 1 << 30
 """What a mutant may take beyond what the importer itself does."""
 FAULT = "fault in usmp"
-TVM_FAILED = "TVM's importer failed"
 
 
 def outcome_of(mutant: Mutant, seed: int, built: float) -> tuple[str, str]:
@@ -45,7 +44,7 @@ def _refusal(message: str) -> str:
         return "fault"
     if "\n" in message or not 10 < len(message) <= LONGEST_MESSAGE:
         return "unclear message"
-    return "refused by TVM" if TVM_FAILED in message else "refused"
+    return "refused"
 
 
 def main(first: int, count: int, of_real: float, built: float) -> None:

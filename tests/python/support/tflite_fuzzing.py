@@ -18,7 +18,6 @@ BATCH = 500
 
 CLEAN = (
     "refused",
-    "refused by TVM",
     "imported",
     "refused when built",
     "built, too large to run",

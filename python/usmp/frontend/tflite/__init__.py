@@ -1,1 +1,1 @@
-"""TFLite files: quantized operators in integers, float ones through TVM's importer."""
+"""TFLite files: quantized operators in integers, others in the types that they have."""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import tflite
 import tvm
 from tvm import relax
 
@@ -20,13 +19,13 @@ from usmp.support.errors import UnsupportedModelError
 
 Converter = Callable[["Context", TfliteOperator], None]
 ConvertGraph = Callable[
-    ["Context", tflite.Model, Sequence[TfliteOperator], Sequence[TfliteTensor]], list[relax.Expr]
+    ["Context", Sequence[TfliteOperator], Sequence[TfliteTensor]], list[relax.Expr]
 ]
 CONVERTERS: dict[str, Converter] = {}
 """Operator name, as in "CONV_2D" -> what appends it to the Relax function."""
 
 UNQUANTIZED: dict[str, Converter] = {}
-"""The same for float32 and for integers that are just numbers, where TVM's importer is not used."""
+"""The same for float32 and for integers that are just numbers."""
 
 WITH_STORED_WEIGHT: dict[str, Converter] = {}
 """The same for float32 with a weight, or table, that is stored in fewer bits, and stays so."""

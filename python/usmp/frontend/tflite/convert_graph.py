@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-import tflite
 from tvm import relax
 
 from usmp.frontend.tflite.converters import (
     CONVERTERS,
-    IMPORTED,
     MOVES,
     UNQUANTIZED,
     WITH_STORED_WEIGHT,
     Context,
-    ImportedOperators,
     TfliteOperator,
     TfliteTensor,
     takes_stored_weight,
@@ -41,7 +38,6 @@ _COMPLEX = ("RFFT2D", "COMPLEX_ABS", "REAL", "IMAG", "RESHAPE", "SQUEEZE", "EXPA
 
 def convert_graph(
     context: Context,
-    model: tflite.Model,
     operators: Sequence[TfliteOperator],
     outputs: Sequence[TfliteTensor],
 ) -> list[relax.Expr]:
@@ -54,9 +50,8 @@ def convert_graph(
     """
     context.readers = _readers(operators, outputs)
     context.convert_graph = convert_graph
-    imported = ImportedOperators(model, model.Subgraphs(context.graph), context)
     for operator in operators:
-        _convert(context, imported, operator)
+        _convert(context, operator)
     context.folded.end(outputs, context.values)
     return [context.value(tensor) for tensor in outputs]
 
@@ -139,7 +134,7 @@ def _check_takes_complex(operator: TfliteOperator) -> None:
             )
 
 
-def _convert(context: Context, imported: ImportedOperators, operator: TfliteOperator) -> None:
+def _convert(context: Context, operator: TfliteOperator) -> None:
     """Append one operator.
 
     Raises
@@ -152,7 +147,7 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
         find_open_shape(operator)
         span = operator.described_in_full(context.graph).as_span()
         context.builder.begin_operator(span, lambda: context.folded.take(operator.inputs))
-        if not any(operator.name in known for known in (CONVERTERS, UNQUANTIZED, IMPORTED)):
+        if operator.name not in CONVERTERS.keys() | UNQUANTIZED:
             raise operator.unsupported(reason_against(operator.name))
         tensors = [*operator.inputs, *operator.outputs]
         for tensor in operator.outputs if operator.name != "VAR_HANDLE" else ():
@@ -182,7 +177,7 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
         elif operator.name in UNQUANTIZED:
             UNQUANTIZED[operator.name](context, operator)
         else:
-            imported.convert(operator)
+            raise operator.unsupported(reason_against(operator.name))
         if context.builder.operators == appended:
             context.folded.add(operator, span, context.values)
             context.builder.count()

@@ -1,8 +1,7 @@
 """TFLite flatbuffers to Relax.
 
-An operator that reads or writes 8-bit or 16-bit integers is converted here, in integer arithmetic,
-and so is one that only moves elements, or that TVM's importer gets wrong; any other one by TVM's
-importer.
+An operator that reads or writes 8-bit or 16-bit integers becomes integer arithmetic; any other one
+computes with the numbers as they are.
 """
 
 from __future__ import annotations
@@ -126,7 +125,7 @@ def _add_function(
         ]
         context.values.update(zip((t.index for t in inputs), params, strict=True))
         with builder.dataflow():
-            results = convert_graph(context, model, operators, outputs)
+            results = convert_graph(context, operators, outputs)
             set_by = {v.kept: span for v, span in context.kept.set_by[signature.graph].items()}
             states = []
             for state in context.states.values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 import tflite
@@ -66,6 +67,19 @@ def require_tensors(operator: TfliteOperator, inputs: int, outputs: int) -> None
     for tensor in (*operator.inputs, *operator.outputs):
         if tensor is not None and 0 in tensor.shape:
             raise operator.unsupported(f'"{tensor.name}" of shape {list(tensor.shape)} is empty')
+
+
+def require_inputs(operator: TfliteOperator, fewest: int, most: int) -> None:
+    """Check that an operator has so many inputs.
+
+    Raises
+    ------
+    UnsupportedModelError
+        it has more, or fewer.
+    """
+    if not fewest <= len(operator.inputs) <= most:
+        needed = str(most) if fewest == most else f"{fewest} to {most}"
+        raise operator.unsupported(f"its inputs are {len(operator.inputs)} instead of {needed}")
 
 
 def require_types(
@@ -276,6 +290,14 @@ def require_divisor(operator: TfliteOperator) -> None:
         )
 
 
+def steps(options: Any, axes: str = "HW") -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the strides and dilations of a convolution along axes that have these letters."""
+    return (
+        tuple(getattr(options, f"Stride{axis}")() for axis in axes),
+        tuple(getattr(options, f"Dilation{axis}Factor")() for axis in axes),
+    )
+
+
 def make_window(
     operator: TfliteOperator,
     kernel: tuple[int, int],
@@ -292,29 +314,57 @@ def make_window(
     """
     data, output = operator.input(0).shape, operator.output.shape
     reach = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
-    if min(*strides, *dilations, *kernel) < 1 or max(*strides, *reach) > _LONGEST_REACH:
+    if max(*strides, *reach) > _LONGEST_REACH:
         raise operator.unsupported(
             f"kernel {list(kernel)}, strides {list(strides)} and dilations {list(dilations)} "
-            f"must be at least 1 and reach over at most {_LONGEST_REACH} elements"
+            f"must reach over at most {_LONGEST_REACH} elements"
         )
-    sides = [
-        window_side(operator, data[1 + side], kernel[side], strides[side], dilations[side], padding)
-        for side in (0, 1)
-    ]
-    extents = tuple(extent for extent, _ in sides)
+    extents, before, _ = window_sides(operator, kernel, strides, dilations, padding)
     if output[1:3] != extents:
         raise operator.unsupported(
             f'output "{operator.output.name}" has shape {list(output)}; '
             f"height and width should be {list(extents)}"
         )
-    before = (sides[0][1], sides[1][1])
-    return Window((data[1], data[2]), kernel, strides, dilations, before, (output[1], output[2]))
+    top, left = before
+    return Window(
+        (data[1], data[2]), kernel, strides, dilations, (top, left), (output[1], output[2])
+    )
+
+
+def window_sides(
+    operator: TfliteOperator,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    dilations: tuple[int, ...],
+    padding: int,
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Extents of the output between batch and channels, and paddings before and after the data.
+
+    Raises
+    ------
+    UnsupportedModelError
+        impossible options.
+    """
+    if min(*strides, *dilations, *kernel) < 1:
+        raise operator.unsupported(
+            f"kernel {list(kernel)}, strides {list(strides)} and dilations {list(dilations)} "
+            "must be at least 1"
+        )
+    data = operator.input(0).shape[1:-1]
+    extents, before, after = zip(
+        *(
+            window_side(operator, *side, padding)
+            for side in zip(data, kernel, strides, dilations, strict=True)
+        ),
+        strict=True,
+    )
+    return extents, before, after
 
 
 def window_side(
     operator: TfliteOperator, data: int, kernel: int, stride: int, dilation: int, padding: int
-) -> tuple[int, int]:
-    """Extent of the output, and padding before the data (TFLite's ComputePadding)."""
+) -> tuple[int, int, int]:
+    """Extent of the output, and padding before and after the data (TFLite's ComputePadding)."""
     reach = (kernel - 1) * dilation + 1
     if padding == tflite.Padding.SAME:
         output = -(-data // stride)
@@ -324,4 +374,5 @@ def window_side(
         raise operator.unsupported(f"padding {padding} is not supported; supported: SAME, VALID")
     if output < 1:
         raise operator.unsupported(f"a kernel that reaches over {reach} elements in {data}")
-    return output, max((output - 1) * stride + reach - data, 0) // 2
+    padded = max((output - 1) * stride + reach - data, 0)
+    return output, padded // 2, padded - padded // 2

@@ -66,7 +66,6 @@ def test_kinds_of_refusals(monkeypatch):
         return outcome_of(monkeypatch, UnsupportedModelError(text))
 
     assert refused("operator 0 (ADD): no") == "refused"
-    assert refused("operator 0 (ADD): TVM's importer failed: x") == "refused by TVM"
     assert refused("its conversion failed, a fault in usmp: x") == "fault"
     assert refused("two\nlines of text") == "unclear message"
     assert refused("") == "unclear message"

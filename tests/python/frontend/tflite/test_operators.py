@@ -23,7 +23,7 @@ from support.operator_trials.tflite import (
 from support.operator_trials.tflite.draw import QUANTIZED, TYPES
 from support.operator_trials.tflite.graphs import graph_trial
 from support.operator_trials.trial import outcomes
-from usmp.frontend.tflite.converters import CONVERTERS, IMPORTED, MOVES, UNQUANTIZED
+from usmp.frontend.tflite.converters import CONVERTERS, MOVES, UNQUANTIZED
 from usmp.frontend.tflite.importer import import_tflite
 
 PARTS = 6
@@ -36,7 +36,7 @@ SELECTIONS = {"NON_MAX_SUPPRESSION_V4", "NON_MAX_SUPPRESSION_V5", "SEGMENT_SUM",
 """Operators that are refused if the number of what they give is computed."""
 OF_ONE_TYPE = {
     *((code, dtype) for code in CONVERTERS.keys() - MOVES for dtype in QUANTIZED),
-    *((code, dtype) for code in IMPORTED.keys() | UNQUANTIZED for dtype in TYPES[:4]),
+    *((code, dtype) for code in UNQUANTIZED for dtype in TYPES[:4]),
 } - {(code, dtype) for code in recurrent.GENERATORS for dtype in TYPES}
 
 

@@ -1,4 +1,4 @@
-"""Operators on numbers of which TVM's importer makes something else than TFLite's kernels do."""
+"""Operators on numbers without scales compute what TFLite's kernels do."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ REFUSED: dict[str, tuple[str, list, Spec, Options | None, str]] = {
         [REAL, real(4)],
         REAL,
         None,
-        "inputs of shapes [2, 3] and [4] do not go together",
+        "slopes of shape [4] do not go with data of [2, 3]",
     ),
     "type_without_kernel": (
         "RELU",

@@ -1,10 +1,11 @@
-"""TFLite graphs to Relax: quantized operators in integers, float ones through TVM's importer."""
+"""TFLite graphs to Relax: quantized operators in integers, others in the types that they have."""
 
 from usmp.frontend.tflite.context import CONVERTERS, MOVES, UNQUANTIZED, WITH_STORED_WEIGHT, Context
 from usmp.frontend.tflite.converters import (
     control_flow,
     convolutions,
     detection,
+    float_convolutions,
     matmul,
     pooling,
     reductions,
@@ -42,16 +43,13 @@ from usmp.frontend.tflite.converters.signal import transforms as signal_transfor
 from usmp.frontend.tflite.converters.stored_weights import takes_stored_weight
 from usmp.frontend.tflite.file.graph import operators_of
 from usmp.frontend.tflite.file.model import TfliteOperator, TfliteTensor
-from usmp.frontend.tflite.imported import IMPORTED, ImportedOperators
 
 __all__ = [
     "CONVERTERS",
-    "IMPORTED",
     "MOVES",
     "UNQUANTIZED",
     "WITH_STORED_WEIGHT",
     "Context",
-    "ImportedOperators",
     "TfliteOperator",
     "TfliteTensor",
     "activations",
@@ -64,6 +62,7 @@ __all__ = [
     "detection",
     "filling",
     "float_activations",
+    "float_convolutions",
     "float_recurrent",
     "gathering",
     "joining",

@@ -226,7 +226,7 @@ def _converted(
     outputs = [tensors[index] for index in vector(graph, "Outputs")]
     assert inner.convert_graph is not None
     operators = operators_of(model, graph, tensors)
-    return outputs, inner.convert_graph(inner, model, operators, outputs)
+    return outputs, inner.convert_graph(inner, operators, outputs)
 
 
 def _require_bool(operator: TfliteOperator, condition: TfliteTensor) -> None:

@@ -19,6 +19,7 @@ from usmp.frontend.tflite.options import (
     require_shape,
     require_symmetric_int16,
     require_types,
+    steps,
 )
 from usmp.ops import quantized
 from usmp.ops.quantized import Layout, Quantization, Rescale, Rounding, Window, quantize_multiplier
@@ -54,7 +55,18 @@ def conv2d_window(operator: TfliteOperator) -> Window:
     UnsupportedModelError
         data, weight and output do not go together.
     """
-    options = operator.options(tflite.Conv2DOptions)
+    kernel, outputs = conv2d_kernel(operator)
+    return _window(operator, operator.options(tflite.Conv2DOptions), kernel, outputs)
+
+
+def conv2d_kernel(operator: TfliteOperator) -> tuple[tuple[int, int], int]:
+    """Return the extents of the kernel of a CONV_2D, and the number of output channels.
+
+    Raises
+    ------
+    UnsupportedModelError
+        data and weight do not go together.
+    """
     _check_images(operator)
     data, weight = operator.input(0), operator.input(1)
     outputs, height, width, depth = weight.shape
@@ -63,7 +75,7 @@ def conv2d_window(operator: TfliteOperator) -> Window:
             f"data of {data.shape[3]} channels does not go with a weight of shape "
             f"{list(weight.shape)}"
         )
-    return _window(operator, options, (height, width), outputs)
+    return (height, width), outputs
 
 
 @converts("DEPTHWISE_CONV_2D")
@@ -91,7 +103,18 @@ def depthwise_conv2d_window(operator: TfliteOperator) -> Window:
     UnsupportedModelError
         data, weight and output do not go together.
     """
-    options = operator.options(tflite.DepthwiseConv2DOptions)
+    kernel, outputs = depthwise_conv2d_kernel(operator)
+    return _window(operator, operator.options(tflite.DepthwiseConv2DOptions), kernel, outputs)
+
+
+def depthwise_conv2d_kernel(operator: TfliteOperator) -> tuple[tuple[int, int], int]:
+    """Return the extents of the kernel of a DEPTHWISE_CONV_2D, and the number of output channels.
+
+    Raises
+    ------
+    UnsupportedModelError
+        data and weight do not go together.
+    """
     _check_images(operator)
     data, weight = operator.input(0), operator.input(1)
     _, height, width, outputs = weight.shape
@@ -100,7 +123,7 @@ def depthwise_conv2d_window(operator: TfliteOperator) -> Window:
             f"data of {data.shape[3]} channels does not go with a weight of shape "
             f"{list(weight.shape)}"
         )
-    return _window(operator, options, (height, width), outputs)
+    return (height, width), outputs
 
 
 def _window(
@@ -109,9 +132,8 @@ def _window(
     kernel: tuple[int, int],
     outputs: int,
 ) -> Window:
-    strides = (options.StrideH(), options.StrideW())
-    dilations = (options.DilationHFactor(), options.DilationWFactor())
-    window = make_window(operator, kernel, strides, dilations, options.Padding())
+    (height, width), (y, x) = steps(options)
+    window = make_window(operator, kernel, (height, width), (y, x), options.Padding())
     data, output = operator.input(0), operator.output
     if output.shape[3] != outputs or output.shape[0] != data.shape[0]:
         raise operator.unsupported(

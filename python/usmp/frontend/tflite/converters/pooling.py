@@ -1,12 +1,21 @@
-"""AVERAGE_POOL_2D and MAX_POOL_2D on integers."""
+"""AVERAGE_POOL_2D, MAX_POOL_2D and, on float32, L2_POOL_2D."""
 
 from __future__ import annotations
 
 import tflite
+from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts
 from usmp.frontend.tflite.file.model import TfliteOperator
-from usmp.frontend.tflite.options import fused_limits, make_window, require_rank, require_types
+from usmp.frontend.tflite.fused_activations import activated
+from usmp.frontend.tflite.options import (
+    fused_limits,
+    make_window,
+    require_inputs,
+    require_rank,
+    require_types,
+    window_sides,
+)
 from usmp.ops import quantized
 from usmp.ops.quantized import Layout
 
@@ -30,10 +39,32 @@ def convert_pool(context: Context, operator: TfliteOperator) -> None:
             f"input and output must have the same scale and zero point, not {before.scale} and "
             f"{before.zero_point}, {after.scale} and {after.zero_point}"
         )
-    kernel = (options.FilterHeight(), options.FilterWidth())
-    strides = (options.StrideH(), options.StrideW())
+    kernel, strides = _kernel_and_strides(options)
     window = make_window(operator, kernel, strides, (1, 1), options.Padding())
     limits = fused_limits(options.FusedActivationFunction(), after)
     pool = quantized.average_pool if operator.name == "AVERAGE_POOL_2D" else quantized.max_pool
     value = context.value(data)
     context.set(output, pool(context.builder, value, window, limits, Layout("NHWC"), after))
+
+
+@converts("AVERAGE_POOL_2D", "L2_POOL_2D", "MAX_POOL_2D", quantized=False)
+def convert_float_pool(context: Context, operator: TfliteOperator) -> None:
+    """Padding counts neither as data nor in the number of elements of an average."""
+    require_inputs(operator, 1, 1)
+    options, data = operator.options(tflite.Pool2DOptions), operator.input(0)
+    require_types(operator, data, "input", ("float32",))
+    require_rank(operator, data, "input", (4,))
+    kernel, strides = _kernel_and_strides(options)
+    _, before, after = window_sides(operator, kernel, strides, (1, 1), options.Padding())
+    pool = relax.op.nn.max_pool2d if operator.name == "MAX_POOL_2D" else relax.op.nn.avg_pool2d
+    value = context.value(data)
+    if operator.name == "L2_POOL_2D":
+        value = relax.op.power(value, relax.const(2, "float32"))
+    result = pool(value, kernel, strides, [*before, *after], layout="NHWC")
+    if operator.name == "L2_POOL_2D":
+        result = relax.op.sqrt(result)
+    context.set_moved(operator, activated(result, options.FusedActivationFunction()))
+
+
+def _kernel_and_strides(options: tflite.Pool2DOptions) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (options.FilterHeight(), options.FilterWidth()), (options.StrideH(), options.StrideW())

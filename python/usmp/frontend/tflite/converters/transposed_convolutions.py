@@ -158,7 +158,7 @@ def _side(operator: TfliteOperator, axis: int, stride: int, padding: int) -> Tra
     """Rows or columns; padded as the convolution is whose transpose this is."""
     data, output = operator.input(2).shape[axis], operator.output.shape[axis]
     kernel = operator.input(1).shape[axis]
-    _, before = window_side(operator, output, kernel, stride, 1, padding)
+    _, before, _ = window_side(operator, output, kernel, stride, 1, padding)
     return TransposedSide(data, kernel, stride, before, output)
 
 

@@ -17,7 +17,7 @@ from support.operator_trials.tflite import (
 )
 from support.operator_trials.tflite.draw import TYPES, generator_of
 from support.operator_trials.trial import Generator
-from usmp.frontend.tflite.converters import CONVERTERS, IMPORTED, UNQUANTIZED
+from usmp.frontend.tflite.converters import CONVERTERS, UNQUANTIZED
 
 _FAMILIES = (detection, elementwise, moves, reductions, selection, windows)
 _DRAFTS = {code: draft for family in _FAMILIES for code, draft in family.DRAFTS.items()}
@@ -44,4 +44,4 @@ def generators_by_type(operator: str) -> dict[str, Generator]:
 
 def registered_operators() -> set[str]:
     """The names of the operators that the front end accepts."""
-    return {*CONVERTERS, *UNQUANTIZED, *IMPORTED}
+    return {*CONVERTERS, *UNQUANTIZED}

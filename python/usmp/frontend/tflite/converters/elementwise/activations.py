@@ -57,6 +57,21 @@ def convert_prelu(context: Context, operator: TfliteOperator) -> None:
     data, slopes, output = operator.input(0), operator.input(1), operator.output
     check_unary(operator, _TYPES)
     require_types(operator, slopes, "slopes", ("uint8" if data.dtype == "uint8" else "int8",))
+    check_slopes(operator)
+    quantizations = (operator.quantization(t) for t in (data, slopes, output))
+    values = (context.value(data), context.value(slopes))
+    context.set(output, quantized.prelu(context.builder, *values, *quantizations))
+
+
+def check_slopes(operator: TfliteOperator) -> None:
+    """Check that the slopes of a PRELU can be broadcast to its data.
+
+    Raises
+    ------
+    UnsupportedModelError
+        they cannot.
+    """
+    data, slopes = operator.input(0), operator.input(1)
     missing = len(data.shape) - len(slopes.shape)
     if missing < 0 or any(
         extent not in (1, whole)
@@ -65,9 +80,6 @@ def convert_prelu(context: Context, operator: TfliteOperator) -> None:
         raise operator.unsupported(
             f"slopes of shape {list(slopes.shape)} do not go with data of {list(data.shape)}"
         )
-    quantizations = (operator.quantization(t) for t in (data, slopes, output))
-    values = (context.value(data), context.value(slopes))
-    context.set(output, quantized.prelu(context.builder, *values, *quantizations))
 
 
 _CURVES = {

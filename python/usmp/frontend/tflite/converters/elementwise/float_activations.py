@@ -1,4 +1,4 @@
-"""SOFTMAX and GELU on float32, whose options TVM's importer ignores."""
+"""Activations with options or slopes, and functions of a row, on float32."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ import tflite
 from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts, reshaped
+from usmp.frontend.tflite.converters.elementwise.activations import check_slopes
 from usmp.frontend.tflite.file.model import TfliteOperator
-from usmp.frontend.tflite.options import require_same_shape, require_types
+from usmp.frontend.tflite.options import (
+    fused_activation,
+    require_inputs,
+    require_same_shape,
+    require_types,
+)
 
 _REAL = ("float32",)
 
@@ -30,6 +36,37 @@ def convert_softmax(context: Context, operator: TfliteOperator) -> None:
     context.set(output, reshaped(context, emit(relax.op.nn.softmax(rows, -1)), output.shape))
 
 
+@converts("LOG_SOFTMAX", quantized=False)
+def convert_log_softmax(context: Context, operator: TfliteOperator) -> None:
+    """Over the last axis."""
+    context.set_moved(operator, relax.op.nn.log_softmax(_rows(context, operator)))
+
+
+@converts("L2_NORMALIZATION", quantized=False)
+def convert_l2_normalization(context: Context, operator: TfliteOperator) -> None:
+    """Over the last axis."""
+    activation = operator.options(tflite.L2NormOptions).FusedActivationFunction()
+    if fused_activation(activation) != "NONE":
+        raise operator.unsupported(
+            f"fused activation {fused_activation(activation)} is not supported; supported: NONE"
+        )
+    data = _rows(context, operator)
+    axis = len(operator.input(0).shape) - 1
+    total = relax.op.sum(relax.op.square(data), axis, keepdims=True)
+    norm = relax.op.sqrt(relax.op.add(total, relax.const(1e-12, "float32")))
+    context.set_moved(operator, relax.op.divide(data, norm))
+
+
+def _rows(context: Context, operator: TfliteOperator) -> relax.Expr:
+    """Return the only input, which has an axis."""
+    require_inputs(operator, 1, 1)
+    data = operator.input(0)
+    require_types(operator, data, "input", _REAL)
+    if not data.shape:
+        raise operator.unsupported(f'input "{data.name}" has shape []')
+    return context.value(data)
+
+
 @converts("GELU", quantized=False)
 def convert_gelu(context: Context, operator: TfliteOperator) -> None:
     """By the error function, or by TFLite's approximation with tanh."""
@@ -40,6 +77,29 @@ def convert_gelu(context: Context, operator: TfliteOperator) -> None:
     else:
         result = relax.op.nn.gelu(value)
     context.set(operator.output, result)
+
+
+@converts("LEAKY_RELU", quantized=False)
+def convert_leaky_relu(context: Context, operator: TfliteOperator) -> None:
+    """The slope is an option."""
+    require_inputs(operator, 1, 1)
+    data, alpha = operator.input(0), operator.options(tflite.LeakyReluOptions).Alpha()
+    require_types(operator, data, "input", _REAL)
+    context.set_moved(operator, relax.op.nn.leakyrelu(context.value(data), alpha))
+
+
+@converts("PRELU", quantized=False)
+def convert_prelu(context: Context, operator: TfliteOperator) -> None:
+    """The slopes are broadcast to the data."""
+    require_inputs(operator, 2, 2)
+    data, slopes = operator.input(0), operator.input(1)
+    require_types(operator, data, "input", _REAL)
+    require_types(operator, slopes, "slopes", _REAL)
+    check_slopes(operator)
+    wide = context.builder.emit(relax.op.broadcast_to(context.value(slopes), data.shape))
+    flat = [relax.op.reshape(value, [-1]) for value in (context.value(data), wide)]
+    result = relax.op.nn.prelu(*flat, axis=0)
+    context.set_moved(operator, relax.op.reshape(result, data.shape))
 
 
 def _check(operator: TfliteOperator) -> None:

@@ -1,37 +1,169 @@
-"""Element-wise TFLite operators on numbers without scales, where TVM's importer is not exact."""
+"""Element-wise TFLite operators on numbers without scales."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
+import tflite
 from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts
 from usmp.frontend.tflite.converters.elementwise.activations import check_unary
 from usmp.frontend.tflite.file.model import TfliteOperator
-from usmp.frontend.tflite.options import require_broadcast, require_divisor, require_types
+from usmp.frontend.tflite.fused_activations import activated
+from usmp.frontend.tflite.options import (
+    require_broadcast,
+    require_divisor,
+    require_inputs,
+    require_same_shape,
+    require_types,
+)
 from usmp.ops.real.division import floor_mod
 
+_Table = dict[str, tuple[Callable[..., relax.Expr], tuple[str, ...]]]
+"""Operator -> what it computes, and of which types: those compared with TFLite's kernels."""
 
-@converts("SQUARED_DIFFERENCE", quantized=False)
-def convert_squared_difference(context: Context, operator: TfliteOperator) -> None:
+_BOOL = ("bool",)
+_INT32 = ("int32",)
+_REAL = ("float32",)
+_REAL_INT32 = ("float32", "int32")
+_NUMBERS = ("float32", "int32", "int64")
+
+
+def _elu(value: relax.Expr) -> relax.Expr:
+    below = relax.op.subtract(relax.const(1.0, "float32"), relax.op.exp(value))
+    negative = relax.op.multiply(relax.const(-1.0, "float32"), relax.op.nn.relu(below))
+    return relax.op.add(negative, relax.op.nn.relu(value))
+
+
+def _hard_swish(value: relax.Expr) -> relax.Expr:
+    gate = relax.op.clip(relax.op.add(value, relax.const(3.0, "float32")), 0.0, 6.0)
+    return relax.op.divide(relax.op.multiply(value, gate), relax.const(6.0, "float32"))
+
+
+def _square(value: relax.Expr) -> relax.Expr:
+    return relax.op.power(value, relax.const(2, "float32"))
+
+
+_UNARY: _Table = {
+    "ABS": (relax.op.abs, _REAL_INT32),
+    "CEIL": (relax.op.ceil, _REAL),
+    "COS": (relax.op.cos, _REAL),
+    "ELU": (_elu, _REAL),
+    "EXP": (relax.op.exp, _REAL),
+    "FLOOR": (relax.op.floor, _REAL),
+    "HARD_SWISH": (_hard_swish, _REAL),
+    "LOG": (relax.op.log, _REAL),
+    "LOGICAL_NOT": (relax.op.logical_not, _BOOL),
+    "LOGISTIC": (relax.op.sigmoid, _REAL),
+    "NEG": (relax.op.negative, _NUMBERS),
+    "RELU": (relax.op.nn.relu, _REAL),
+    "RELU6": (partial(relax.op.clip, min=0, max=6), _REAL),
+    "RELU_0_TO_1": (partial(relax.op.clip, min=0, max=1), _REAL),
+    "RELU_N1_TO_1": (partial(relax.op.clip, min=-1, max=1), _REAL),
+    "ROUND": (relax.op.round, _REAL),
+    "RSQRT": (relax.op.rsqrt, _REAL),
+    "SIGN": (relax.op.sign, _REAL_INT32),
+    "SIN": (relax.op.sin, _REAL),
+    "SQRT": (relax.op.sqrt, _REAL),
+    "SQUARE": (_square, _REAL),
+    "TANH": (relax.op.tanh, _REAL),
+}
+
+
+@converts(*_UNARY, quantized=False)
+def convert_unary(context: Context, operator: TfliteOperator) -> None:
+    """Functions of one number."""
+    function, types = _UNARY[operator.name]
+    require_inputs(operator, 1, 1)
+    data = operator.input(0)
+    require_types(operator, data, "input", types)
+    context.set_moved(operator, function(context.value(data)))
+
+
+def _squared_difference(left: relax.Expr, right: relax.Expr) -> relax.Expr:
     """A product, not a power: exact, and defined on integers."""
-    left, right = _operands(context, operator, ("float32", "int32"))
-    difference = context.builder.emit(relax.op.subtract(left, right))
-    context.set_moved(operator, relax.op.multiply(difference, difference))
+    difference = relax.op.subtract(left, right)
+    return relax.op.multiply(difference, difference)
+
+
+_BINARY: _Table = {
+    "ADD": (relax.op.add, _NUMBERS),
+    "ATAN2": (relax.op.atan2, _REAL),
+    "BITWISE_XOR": (relax.op.bitwise_xor, _INT32),
+    "DIV": (relax.op.divide, _REAL_INT32),
+    "EQUAL": (relax.op.equal, (*_NUMBERS, "bool")),
+    "FLOOR_DIV": (relax.op.floor_divide, _REAL_INT32),
+    "GREATER": (relax.op.greater, _NUMBERS),
+    "GREATER_EQUAL": (relax.op.greater_equal, _NUMBERS),
+    "LESS": (relax.op.less, _NUMBERS),
+    "LESS_EQUAL": (relax.op.less_equal, _NUMBERS),
+    "LOGICAL_AND": (relax.op.logical_and, _BOOL),
+    "LOGICAL_OR": (relax.op.logical_or, _BOOL),
+    "MAXIMUM": (relax.op.maximum, _NUMBERS),
+    "MINIMUM": (relax.op.minimum, _NUMBERS),
+    "MUL": (relax.op.multiply, _NUMBERS),
+    "NOT_EQUAL": (relax.op.not_equal, (*_NUMBERS, "bool")),
+    "POW": (relax.op.power, _REAL),
+    "RIGHT_SHIFT": (relax.op.right_shift, _INT32),
+    "SQUARED_DIFFERENCE": (_squared_difference, _REAL_INT32),
+    "SUB": (relax.op.subtract, _NUMBERS),
+}
+
+_WITH_ACTIVATION = {
+    "ADD": tflite.AddOptions,
+    "DIV": tflite.DivOptions,
+    "MUL": tflite.MulOptions,
+    "SUB": tflite.SubOptions,
+}
+"""Operators that an activation may be fused into -> the options that say so, if there are any."""
+
+
+@converts(*_BINARY, quantized=False)
+def convert_binary(context: Context, operator: TfliteOperator) -> None:
+    """Functions of two numbers."""
+    function, types = _BINARY[operator.name]
+    require_inputs(operator, 2, 2)
+    left, right = _operands(context, operator, types)
+    if operator.name in ("DIV", "FLOOR_DIV"):
+        require_divisor(operator)
+    if operator.name == "ATAN2":
+        # LiteRT's kernel broadcasts nothing.
+        for tensor in (operator.input(1), operator.output):
+            require_same_shape(operator, operator.input(0), tensor)
+    result = function(left, right)
+    if operator.name in _WITH_ACTIVATION and operator.table.BuiltinOptions() is not None:
+        options = operator.options(_WITH_ACTIVATION[operator.name])
+        result = activated(result, options.FusedActivationFunction())
+    context.set_moved(operator, result)
+
+
+@converts("ADD_N", quantized=False)
+def convert_add_n(context: Context, operator: TfliteOperator) -> None:
+    """From the first to the last; LiteRT's kernel broadcasts nothing."""
+    first = operator.input(0)
+    require_types(operator, first, "input", _REAL_INT32)
+    total = context.value(first)
+    for index in range(1, len(operator.inputs)):
+        tensor = operator.input(index)
+        require_types(operator, tensor, "input", (first.dtype,))
+        require_same_shape(operator, first, tensor)
+        total = context.builder.emit(relax.op.add(total, context.value(tensor)))
+    context.set_moved(operator, total)
 
 
 @converts("FLOOR_MOD", quantized=False)
 def convert_floor_mod(context: Context, operator: TfliteOperator) -> None:
     """The remainder that has the sign of the divisor."""
     left, right = _operands(context, operator, ("float32", "int32", "int64"))
-    if operator.output.dtype != "float32":
+    if operator.input(0).dtype != "float32":
         require_divisor(operator)
     context.set_moved(operator, floor_mod(context.builder, left, right))
 
 
-_STORED: dict[str, tuple[Callable[..., relax.Expr], tuple[str, ...]]] = {
+_STORED: _Table = {
     "BITWISE_XOR": (relax.op.bitwise_xor, ("int8", "uint8", "int16")),
     "FLOOR_DIV": (relax.op.floor_divide, ("int8", "int16")),
     "FLOOR_MOD": (relax.op.floor_mod, ("int8", "int16")),
@@ -44,7 +176,7 @@ _STORED: dict[str, tuple[Callable[..., relax.Expr], tuple[str, ...]]] = {
 def convert_stored(context: Context, operator: TfliteOperator) -> None:
     """Of integers as they are stored, whatever their scales."""
     function, types = _STORED[operator.name]
-    dtype = operator.output.dtype
+    dtype = operator.input(0).dtype
     if operator.name in ("FLOOR_DIV", "FLOOR_MOD"):
         require_divisor(operator)
     wide = []
@@ -73,11 +205,10 @@ def _operands(
     Raises
     ------
     UnsupportedModelError
-        they, or the output, are of other types, or do not go together.
+        they are of other types, or do not go together.
     """
     left, right = operator.input(0), operator.input(1)
     require_types(operator, left, "input", types)
     require_types(operator, right, "input", (left.dtype,))
-    require_types(operator, operator.output, "output", (left.dtype,))
     require_broadcast(operator, left, right)
     return context.value(left), context.value(right)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from tvm import relax
+import tflite
+from tvm import relax, tirx
 
 from usmp.frontend.tflite.context import Context, converts, reshaped
 from usmp.frontend.tflite.file.model import TfliteOperator
 from usmp.frontend.tflite.options import (
+    positive_axis,
+    require_inputs,
     require_rank,
     require_shape,
     require_shape_operand,
@@ -129,6 +132,28 @@ def convert_broadcast_args(context: Context, operator: TfliteOperator) -> None:
     one = relax.const(1, operator.input(0).dtype)
     is_one = context.builder.emit(relax.op.equal(sides[0], one))
     context.set_moved(operator, relax.op.where(is_one, sides[1], sides[0]))
+
+
+@converts("ONE_HOT", quantized=False)
+def convert_one_hot(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: indices, how many elements each becomes, the one at the index, the others."""
+    require_inputs(operator, 4, 4)
+    indices, on, off = (operator.input(index) for index in (0, 2, 3))
+    require_types(operator, on, "input", ("float32", "int32", "int64", "bool"))
+    require_types(operator, off, "input", (on.dtype,))
+    require_types(operator, indices, "indices", ("int32", "int64"))
+    depth, *elements = (operator.constant(index) for index in (1, 2, 3))
+    if any(each.size != 1 for each in (depth, *elements)) or operator.integers(1).item() < 1:
+        raise operator.unsupported(
+            f"a depth of {depth.tolist()} and elements {elements[0].tolist()} and "
+            f"{elements[1].tolist()}; the depth must be at least 1, and each be one number"
+        )
+    axis = operator.options(tflite.OneHotOptions).Axis()
+    positive_axis(operator, axis, len(indices.shape) + 1)
+    make = tirx.FloatImm if on.dtype == "float32" else tirx.IntImm
+    values = (relax.prim_value(make(on.dtype, each.item())) for each in elements)
+    result = relax.op.one_hot(context.value(indices), *values, depth.item(), axis)
+    context.set_moved(operator, result)
 
 
 @converts("CAST", moves=True)
