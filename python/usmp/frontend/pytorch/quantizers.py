@@ -10,14 +10,18 @@ import numpy as np
 from tvm import relax
 from tvm.ir import Expr
 
+QuantizerConverter = Callable[[Any, relax.BlockBuilder, Callable[[Any], Any]], Expr]
+"""Appends the operator of a node to a builder; the last argument gives what an argument of the node
+is in Relax."""
+
 _TENSOR_ARGUMENTS = ("input", "scale", "zero_point", "quant_min", "quant_max", "dtype")
 _CHANNEL_ARGUMENTS = ("input", "scales", "zero_points", "axis", "quant_min", "quant_max", "dtype")
 
 
 def quantizer_converters(
     constants: Mapping[str, np.ndarray],
-) -> dict[str, Callable[[Any, Any], Expr]]:
-    """How to convert each operator, by its name, for TVM's importer.
+) -> dict[str, QuantizerConverter]:
+    """How to convert each operator, by its name.
 
     Parameters
     ----------
@@ -25,7 +29,7 @@ def quantizer_converters(
         the values of parameters, buffers and constants, by the names of their nodes. Scales
         and zero points are looked up here, so that they are constants in Relax too.
     """
-    converters: dict[str, Callable[[Any, Any], Expr]] = {}
+    converters: dict[str, QuantizerConverter] = {}
     for kind in ("quantize", "dequantize"):
         for overload in ("default", "tensor", "tensor2"):
             converters[f"{kind}_per_tensor.{overload}"] = _Converter(
@@ -45,17 +49,18 @@ class _Converter:
     arguments: tuple[str, ...]
     constants: Mapping[str, np.ndarray]
 
-    def __call__(self, node: Any, importer: Any) -> Expr:
+    def __call__(
+        self, node: Any, builder: relax.BlockBuilder, argument: Callable[[Any], Any]
+    ) -> Expr:
         given = dict(zip(self.arguments, node.args, strict=False)) | dict(node.kwargs)
         data, scale, zero_point = (given.get(name) for name in self.arguments[:3])
         stored = str(given["dtype"]).removeprefix("torch.")
         scales = relax.const(self._value(scale).astype("float32"))
         zeros = np.zeros_like(self._value(scale)) if zero_point is None else self._value(zero_point)
         parameters = (scales, relax.const(zeros.astype(stored)), int(given.get("axis", -1)))
-        builder = importer.block_builder
         if not self.is_quantize:
-            return builder.emit(relax.op.dequantize(importer.env[data], *parameters, "float32"))
-        result = builder.emit(relax.op.quantize(importer.env[data], *parameters, stored))
+            return builder.emit(relax.op.dequantize(argument(data), *parameters, "float32"))
+        result = builder.emit(relax.op.quantize(argument(data), *parameters, stored))
         low, high = given["quant_min"], given["quant_max"]
         limits = np.iinfo(stored)
         if low <= limits.min and high >= limits.max:

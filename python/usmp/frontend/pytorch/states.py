@@ -9,10 +9,13 @@ from typing import Any
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
+from usmp.frontend.pytorch.converters.operator import name_of
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import shown
 from usmp.support.unique_names import UniqueNames
 
+_TYPES = """float64 float32 float16 int64 int32 int16 int8 uint64 uint32 uint16 uint8
+bool""".split()
 _HELD = (InputKind.BUFFER, InputKind.PARAMETER, InputKind.CONSTANT_TENSOR)
 _CHANGES = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION)
 
@@ -40,6 +43,21 @@ class KeptTensor:
     after: str | None
 
 
+def check_type(name: str, dtype: torch.dtype, others: Sequence[str] = ()) -> None:
+    """Check that a tensor is of a type that numpy has, or one of the others.
+
+    Raises
+    ------
+    UnsupportedModelError
+        it is not.
+    """
+    supported = [*_TYPES, *others]
+    if name_of(dtype) not in supported:
+        raise UnsupportedModelError(
+            f'tensor "{shown(name)}" is of type {name_of(dtype)}; supported: {", ".join(supported)}'
+        )
+
+
 def held_tensors(program: Any) -> Iterator[tuple[Any, torch.Tensor]]:
     """Each input that is a tensor which the program holds, with what is in it.
 
@@ -47,11 +65,17 @@ def held_tensors(program: Any) -> Iterator[tuple[Any, torch.Tensor]]:
     ----------
     program
         of `torch.export`.
+
+    Raises
+    ------
+    UnsupportedModelError
+        one is of a type that is not supported.
     """
     held = {**program.state_dict, **program.constants}
     for spec in program.graph_signature.input_specs:
         value = held.get(spec.target)
         if spec.kind in _HELD and isinstance(value, torch.Tensor):
+            check_type(spec.target, value.dtype)
             yield spec, value
 
 

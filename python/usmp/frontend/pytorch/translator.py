@@ -1,10 +1,9 @@
-"""Decomposed PyTorch programs to Relax functions, through TVM's importer."""
+"""Decomposed PyTorch programs to Relax functions, a node after the other."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -12,7 +11,6 @@ import tvm
 from torch.export.graph_signature import InputKind, OutputKind
 from tvm import relax
 from tvm.ir import Call, Expr, GenericConst, Span
-from tvm.relax.frontend.torch import exported_program_translator
 
 from usmp.frontend.pytorch.converters import (
     CONVERTERS,
@@ -27,9 +25,14 @@ from usmp.frontend.pytorch.converters.scatters import index_put_within
 from usmp.frontend.pytorch.model_operators import node_span
 from usmp.frontend.pytorch.nested_writes import nested_writes
 from usmp.frontend.pytorch.program_sizes import ProgramSizes
-from usmp.frontend.pytorch.quantizers import quantizer_converters
+from usmp.frontend.pytorch.quantizers import QuantizerConverter, quantizer_converters
 from usmp.frontend.pytorch.refused import refusal_of
-from usmp.frontend.pytorch.states import KeptTensor, held_tensors, updated_inputs
+from usmp.frontend.pytorch.states import (
+    KeptTensor,
+    check_type,
+    held_tensors,
+    updated_inputs,
+)
 from usmp.frontend.size_arithmetic import SizeArithmetic, SizesError
 from usmp.ops.emit import DynamicShapeError, constant, dtype_of, extents_of
 from usmp.ops.overwrite import filled
@@ -41,8 +44,8 @@ from usmp.tir.model_operator import joined_span
 from usmp.tir.spans import AnySpan
 
 
-class Translator(exported_program_translator.ExportedProgramImporter):  # type: ignore[misc]
-    """TVM's importer with converters of our own, which also knows the node that it is at.
+class Translator:
+    """What appends a program to a builder as a function, and knows the node that it is at.
 
     Parameters
     ----------
@@ -69,26 +72,36 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
         names: Mapping[str, str],
         sizes: ProgramSizes,
     ) -> None:
-        super().__init__()
-        self.block_builder = builder
+        self._builder = builder
         self._program = program
         self._kept = kept
-        self._sizes = sizes
         pairs = zip(sizes.variables, sizes.bounded, strict=True)
         self._arithmetic = SizeArithmetic(bounded_analyzer(list(pairs)))
-        self.states = {
-            tensor.node: relax.Var(names[tensor.target], _type_of(tensor.value)) for tensor in kept
+        given = {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"}
+        for name in sizes.shapes:
+            check_type(name, given[name].dtype, ["bfloat16"])
+        self._inputs = {
+            name: _variable(name, shape, given[name].dtype) for name, shape in sizes.shapes.items()
+        }
+        self._states = {
+            each.node: _variable(names[each.target], each.value.shape, each.value.dtype)
+            for each in kept
         }
         held = {spec.arg.name: (spec, value) for spec, value in held_tensors(program)}
-        held = {node: each for node, each in held.items() if node not in self.states}
-        self._quantizers: Mapping[str, Callable[..., Expr]] = quantizer_converters(
-            {node: value.detach().numpy() for node, (_, value) in held.items()}
-        )
-        self._held = {node: value for node, (_, value) in held.items()}
+        held = {node: each for node, each in held.items() if node not in self._states}
+        self._held = {
+            node: _variable(node, value.shape, value.dtype) for node, (_, value) in held.items()
+        }
+        self._arrays = {n: v.detach().contiguous().numpy() for n, (_, v) in held.items()}
+        self._quantizers: Mapping[str, QuantizerConverter] = quantizer_converters(self._arrays)
         self._tensors = {n: v for n, (s, v) in held.items() if s.kind != InputKind.PARAMETER}
+        self._env: dict[Any, Any] = {}
         self._values: dict[Any, Any] = {}
         self._updated = updated_inputs(program)
-        self._written_in_place = frozenset(self.states.values())
+        # Elements of other shapes have no fixed places.
+        changed = (self._inputs[node] for node in self._updated)
+        changed_in_place = (var for var in changed if has_static_shape(var.ty))
+        self._written_in_place = frozenset([*self._states.values(), *changed_in_place])
         changes = bool(kept) or bool(self._updated)
         self._nested = nested_writes(program.graph.nodes) if changes else {}
         self._spans: list[Span] = []
@@ -109,31 +122,16 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
             What to bind to the last of the parameters.
         """
         nodes = self._program.graph.nodes
-        self._check_unsupported_func_type(nodes)
-        held, inputs, _ = self.create_input_vars(self._program)
-        constants = {node: held[node] for node in held if node not in self.states}
-        variables = {**inputs, **self.states, **constants}
-        self._inputs = inputs
-        # Elements of other shapes have no fixed places.
-        updated = (inputs[node] for node in self._updated)
-        self._written_in_place |= {var for var in updated if has_static_shape(var.ty)}
-        # As in TVM: assertions have effects, which have no place among pure bindings.
-        is_pure = not self._has_assert_async(self._program.graph_module)
-        builder = self.block_builder
-        with builder.function(name, list(variables.values()), {}, pure=is_pure):
-            with ExitStack() as stack:
-                if is_pure:
-                    stack.enter_context(builder.dataflow())
-                results = self._in_order(
-                    self._translate_fx_graph(self._program.graph_module, nodes, variables)
-                )
+        _check_effects(nodes)
+        variables = {**self._inputs, **self._states, **self._held}
+        builder = self._builder
+        with builder.function(name, list(variables.values()), {}):
+            with builder.dataflow():
+                results = self._in_order(self._translated(nodes, variables))
                 result = results[0] if len(results) == 1 else results
-                output = builder.emit_output(result) if is_pure else result
+                output = builder.emit_output(result)
             builder.emit_func_output(output)
-        return {
-            var: self._convert_pytorch_tensor_to_tvm(self._held[node])
-            for node, var in constants.items()
-        }
+        return {var: tvm.runtime.tensor(self._arrays[node]) for node, var in self._held.items()}
 
     def _in_order(self, results: Sequence[Expr]) -> list[Expr]:
         """The outputs, then what the kept tensors and the inputs have become."""
@@ -146,7 +144,7 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
             if spec.kind in outputs and result is not None
         ]
         after = [
-            self._after(self.states[kept.node], by_node[kept.after])
+            self._after(self._states[kept.node], by_node[kept.after])
             for kept in self._kept
             if kept.after is not None
         ]
@@ -160,7 +158,7 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
         place."""
         made = value
         while isinstance(made, relax.Var):
-            made = self.block_builder.lookup_binding(made)
+            made = self._builder.lookup_binding(made)
         if isinstance(made, Call) and getattr(made.op, "name", "") == "relax.full":
             made = made.args[1]
         if not isinstance(made, GenericConst):
@@ -170,47 +168,23 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
         if state not in self._written_in_place:
             return value
         if len({element.tobytes() for element in array.reshape(-1)}) == 1:
-            return filled(self.block_builder, state, array.reshape(-1)[0])
+            return filled(self._builder, state, array.reshape(-1)[0])
         return constant(array)
 
-    def create_input_vars(self, exported_program: Any) -> Any:
-        """The parameters for what the program holds, and those for its inputs."""
-        parameters, inputs, constraints = super().create_input_vars(exported_program)
-        shapes = self._sizes.shapes
-        own = {
-            name: relax.Var(name, relax.TensorType(shapes[name], var.ty.dtype))
-            for name, var in inputs.items()
-        }
-        return parameters, own, constraints
-
-    def _check_unsupported_func_type(self, nodes: Any) -> None:
-        for node in nodes:
-            target = node.target
-            if target is torch.ops.higher_order.with_effects:
-                # It puts an operator with effects, such as a check of values, in order.
-                target = node.args[1]
-            elif target is not torch.ops.higher_order.cond:
-                continue
-            reason = refusal_of(target.__name__, target.namespace)
-            raise UnsupportedModelError(
-                f"operator {target} (node {node.name}) is not supported: {reason}"
-            )
-
-    def _translate_fx_graph(
-        self, graph_module: Any, nodes: Any, inputs: Mapping[str, Expr], *_: Any
-    ) -> Any:
+    def _translated(self, nodes: Any, variables: Mapping[str, Expr]) -> Any:
+        """Append the operators, and return the outputs."""
         for index, self.node in enumerate(nodes):
             if self.node.op == "placeholder":
-                self.env[self.node] = inputs[self.node.name]
+                self._env[self.node] = variables[self.node.name]
                 if self.node.name in self._tensors:
                     self._values[self.node] = self._tensors[self.node.name]
             elif self.node.op == "call_function":
                 span = node_span(index, self.node, self._held)
                 if self.node.target is not operator.getitem:
                     self._spans.append(span)
-                self.block_builder.span = span
+                self._builder.span = span
                 self._convert(self.node)
-                self.block_builder.span = None
+                self._builder.span = None
             elif self.node.op == "output":
                 results = self._argument(self.node.args[0])
         self.node = None
@@ -221,23 +195,25 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
         if not node.users:
             return
         if node in self._nested:
-            self.env[node] = self._written_within(node)
+            self._env[node] = self._written_within(node)
             return
         value = self._value(node)
         if value is not None:
             self._values[node] = value
-            self.env[node] = _constant(value)
+            self._env[node] = _constant(value)
         elif node.target is operator.getitem:
-            self.env[node] = self._argument(node.args[0])[node.args[1]]
+            self._env[node] = self._argument(node.args[0])[node.args[1]]
         elif node.target.__name__ in self._quantizers:
-            self.env[node] = self._quantizers[node.target.__name__](node, self)
+            self._env[node] = self._quantizers[node.target.__name__](
+                node, self._builder, self._argument
+            )
         else:
-            self.env[node] = self._converted(node)
+            self._env[node] = self._converted(node)
 
     def _written_within(self, node: Any) -> Expr:
         """A tensor of which a part of a part is replaced."""
         write = self._nested[node]
-        operator = Operator(write.put, self.block_builder, self._argument)
+        operator = Operator(write.put, self._builder, self._argument)
         whole = self._argument(write.written.whole)
         result = index_put_within(operator, whole, write.written.path)
         return self._checked(node, result, node.meta["val"])
@@ -256,7 +232,7 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
                 f"{described(node)} is not supported: {refusal_of(name, namespace)}"
             )
         states, arithmetic = self._written_in_place, self._arithmetic
-        given = Operator(node, self.block_builder, self._argument, states, arithmetic)
+        given = Operator(node, self._builder, self._argument, states, arithmetic)
         try:
             result = converters[name](given)
         except SizesError as error:
@@ -272,7 +248,7 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
 
     def _checked(self, node: Any, result: Expr, expected: torch.Tensor) -> Expr:
         """The result, bound to a variable, if it has the type and shape that PyTorch gives it."""
-        bound = result if isinstance(result, tvm.ir.Var) else self.block_builder.emit(result)
+        bound = result if isinstance(result, tvm.ir.Var) else self._builder.emit(result)
         own, wanted = extents_of(bound), list(expected.shape)
         if dtype_of(bound) != name_of(expected.dtype) or not self._is_shape(own, wanted):
             raise UnsupportedModelError(
@@ -294,7 +270,7 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
     def _argument(self, argument: Any) -> Any:
         """What a node's argument is here."""
         if isinstance(argument, torch.fx.Node):
-            value = self.env[argument]
+            value = self._env[argument]
             if isinstance(value, Missing):
                 source = argument.args[0] if argument.target is operator.getitem else argument
                 raise UnsupportedModelError(f"{described(source)} {value.reason}")
@@ -304,8 +280,29 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
         return argument
 
 
-def _type_of(tensor: torch.Tensor) -> relax.TensorType:
-    return relax.TensorType([int(extent) for extent in tensor.shape], name_of(tensor.dtype))
+def _check_effects(nodes: Any) -> None:
+    """Check that no operator puts effects in order, such as checks of values, or has branches.
+
+    Raises
+    ------
+    UnsupportedModelError
+        one does.
+    """
+    for node in nodes:
+        target = node.target
+        if target is torch.ops.higher_order.with_effects:
+            target = node.args[1]
+        elif target is not torch.ops.higher_order.cond:
+            continue
+        reason = refusal_of(target.__name__, target.namespace)
+        raise UnsupportedModelError(
+            f"operator {target} (node {node.name}) is not supported: {reason}"
+        )
+
+
+def _variable(name: str, shape: Sequence[Any], dtype: torch.dtype) -> relax.Var:
+    """Return a parameter of the function."""
+    return relax.Var(name, relax.TensorType(list(shape), name_of(dtype)))
 
 
 def _constant(value: Any) -> Any:

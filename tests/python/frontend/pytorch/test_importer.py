@@ -265,6 +265,40 @@ def test_operator_that_fails_in_conversion():
 
 
 @pytest.mark.cc
+@pytest.mark.parametrize("is_kept", [False, True], ids=["constant", "state"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "complex64"])
+def test_types_that_a_program_cannot_hold(dtype, is_kept):
+    class Holds(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("held", torch.zeros(3, dtype=getattr(torch, dtype)))
+
+        def forward(self, x):
+            return self.held.add_(x) if is_kept else self.held + x
+
+    message = message_of(exported(Holds(), torch.zeros(3)))
+    assert message.startswith(f'tensor "held" is of type {dtype}; supported: float64, ')
+
+
+@pytest.mark.cc
+def test_types_that_an_input_cannot_have():
+    content = exported(Function(lambda x: x.real), torch.zeros(3, dtype=torch.complex64))
+    assert message_of(content).startswith('tensor "x" is of type complex64; supported: float64, ')
+
+
+@pytest.mark.cc
+def test_assertions_are_left_out():
+    def asserts(x):
+        torch._assert_async(x.sum() > 0, "the sum")
+        return x.relu() + 1
+
+    factories = [built(Function(f), torch.ones(3)) for f in (asserts, lambda x: x.relu() + 1)]
+    archives = [factory.files() for factory in factories]
+    texts = [files["codegen/host/src/default_lib0.c"].decode() for files in archives]
+    assert len({re.sub(r"operators .*", "", text) for text in texts}) == 1
+
+
+@pytest.mark.cc
 @pytest.mark.parametrize("content", [b"x", bytes(100)])
 def test_another_kind_of_file(content):
     assert message_of(content).startswith(
