@@ -66,6 +66,13 @@ def test_convolutions_of_real_numbers(code, inputs, fields, message):
     assert refusal(code, [IMAGE, *inputs], IMAGE, table) == message
 
 
+def test_convolution_of_no_channels():
+    table = options("Conv2DOptions", stride_h=1, stride_w=1)
+    assert refusal("CONV_2D", [IMAGE(1, 4, 4, 0), ones(5, 1, 1, 2)], IMAGE, table) == (
+        "data of 0 channels does not go with a weight of shape [5, 1, 1, 2]"
+    )
+
+
 def test_volume_of_more_channels_than_the_weight():
     """LiteRT's kernel has no groups."""
     volume, table = IMAGE(1, 4, 4, 4, 4), options("Conv3DOptions")

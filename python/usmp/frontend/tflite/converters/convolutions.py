@@ -70,7 +70,7 @@ def conv2d_kernel(operator: TfliteOperator) -> tuple[tuple[int, int], int]:
     _check_images(operator)
     data, weight = operator.input(0), operator.input(1)
     outputs, height, width, depth = weight.shape
-    if depth == 0 or data.shape[3] % depth or outputs % (data.shape[3] // depth):
+    if 0 in (depth, data.shape[3]) or data.shape[3] % depth or outputs % (data.shape[3] // depth):
         raise operator.unsupported(
             f"data of {data.shape[3]} channels does not go with a weight of shape "
             f"{list(weight.shape)}"
