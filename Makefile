@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(wildcard src/usmp/*.h src/usmp/*.cc src/usmp_solver/*.h src/usmp_solver/*.cc \
-	src/usmp_solver/*/*.h src/usmp_solver/*/*.cc python/usmp/codegen/files/*.[ch] \
+	src/usmp_solver/*/*.h src/usmp_solver/*/*.cc python/usmp/codegen/files/*.c \
+	python/usmp/codegen/files/*/*.[ch] \
 	python/usmp/device/files/*.[ch] python/usmp/aot/kernel_checks/files/*.[ch] \
 	tests/fuzz/*.h tests/fuzz/*.cc benchmarks/*.cc)
 SOURCES := setup.py pyproject.toml CMakeLists.txt $(wildcard src/usmp/*.* src/usmp_solver/*.*) \

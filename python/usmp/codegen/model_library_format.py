@@ -54,7 +54,7 @@ def archive_files(
 
 def arena_files() -> dict[str, bytes]:
     """Return the files of the allocator, which are equal for all models that take an arena."""
-    return {path: file_of(path.rpartition("/")[2]) for path in ARENA_PATHS}
+    return {path: file_of(f"arena/{path.rpartition('/')[2]}").encode() for path in ARENA_PATHS}
 
 
 def metadata_bytes(content: dict[str, Any]) -> bytes:

@@ -26,7 +26,7 @@ def tensor_intrin(
     Parameters
     ----------
     symbol
-        name of the C function, one of `usmp.codegen.c.source_files.C_TENSOR_INTRINSICS`.
+        name of the C function, one of `usmp.codegen.c.source_files.tensor_intrinsics`.
     arguments
         integers, or elements of buffers, which are passed by address. An element may be out of
         bounds if the function does not access it.

@@ -87,7 +87,7 @@ def print_source(print_functions):
             line.removesuffix(" {") + ";" for line in _heads(text) if line.startswith("void")
         )
         includes = "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n"
-        macros = text_of("compiler_macros.h") + text_of("tensor_intrin_features.h")
+        macros = text_of("macros/compiler_macros.h") + text_of("tensor_intrin/features.h")
         return f"{includes}{macros}{ALIAS_TYPEDEFS}\n{declarations}\n{text}\n"
 
     return source

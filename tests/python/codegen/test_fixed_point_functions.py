@@ -37,7 +37,7 @@ def intrinsics(tmp_path_factory) -> ctypes.CDLL:
         helpers.intrinsic(name)
     folder = tmp_path_factory.mktemp("intrinsics")
     functions = "\n".join(helpers.definitions.values()).replace("static inline ", "")
-    features = text_of("tensor_intrin_features.h")
+    features = text_of("tensor_intrin/features.h")
     (folder / "all.c").write_text("\n".join(["#include <stdint.h>", features, functions]))
     flags = ["-std=c99", "-O1", "-shared", "-fPIC", "-fsanitize=undefined"]
     trap = ["-fsanitize-undefined-trap-on-error", "-fno-sanitize=shift"]

@@ -111,7 +111,7 @@ def test_all_of_it_compiles(tmp_path, kind):
     program = tmp_path / "application.cc"
     text = f'#include "tvmgen_net.h"\n#include "tvmgen_net.h"\n{uses}\n'
     program.write_text(text)
-    arena = ROOT / "python/usmp/codegen/files"
+    arena = ROOT / "python/usmp/codegen/files/arena"
     for compiler in COMPILERS:
         require(compiler[0])
         run_compiler([*compiler, *STRICT, f"-I{arena}", program])

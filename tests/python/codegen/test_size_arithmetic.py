@@ -31,7 +31,7 @@ def test_there_is_a_function_for_each_operation():
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sizes")
-    source = files("usmp.codegen").joinpath("files", "size_arithmetic.c")
+    source = files("usmp.codegen").joinpath("files/arithmetic/size_arithmetic.c")
     lines = [f'#include "{source}"']
     for name in EXACT:
         head = f"int64_t {name}(int64_t a, int64_t b);\nint64_t {name}(int64_t a, int64_t b)"

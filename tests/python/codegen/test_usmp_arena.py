@@ -17,7 +17,7 @@ from usmp.boards.board import BOARDS
 from usmp.runtime.arena import HostArena
 from usmp.runtime.c_compiler import compile_c
 
-FILES = files("usmp.codegen").joinpath("files")
+FILES = files("usmp.codegen").joinpath("files/arena")
 SOURCE = str(FILES.joinpath("usmp_arena.c"))
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wsign-conversion"]
 HEADER = 2 * ctypes.sizeof(ctypes.c_size_t)

@@ -138,7 +138,7 @@ def definitions_of(*names: str) -> str:
     helpers = Helpers()
     for name in names:
         helpers.intrinsic(name)
-    return "\n".join([text_of("tensor_intrin_features.h"), *helpers.definitions.values()])
+    return "\n".join([text_of("tensor_intrin/features.h"), *helpers.definitions.values()])
 
 
 def in_c(name: str, columns: list[np.ndarray], folder: Path) -> list[int]:

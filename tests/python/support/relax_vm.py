@@ -16,7 +16,8 @@ from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 from support.compilers import run_compiler
-from usmp.codegen.c.source_files import file_of
+from usmp.codegen.c.source_files import file_of, with_included
+from usmp.runtime.write_files import write_files
 
 TARGET = Target({"kind": "llvm", "opt-level": 0})
 """Small tensors are computed at once; compiling takes the time."""
@@ -64,21 +65,19 @@ def integer_function(mod: IRModule) -> Callable[[Mapping[str, np.ndarray]], list
 @cache
 def load_fixed_point_functions() -> None:
     """Give this process the functions of C that integer operators call; LLVM finds them by name."""
-    _load_functions("fixed_point.c")
+    _load_functions("arithmetic/fixed_point.c")
 
 
 @cache
 def load_rescaling_functions() -> None:
     """Give this process the functions that kernels rescale by, too."""
-    headers = ("compiler_macros.h", "tensor_intrin_features.h")
-    _load_functions("tensor_intrin_rescale.c", *headers)
+    _load_functions("tensor_intrin/rescale.c")
 
 
-def _load_functions(name: str, *headers: str) -> None:
+def _load_functions(name: str) -> None:
     with TemporaryDirectory() as folder:
         library = Path(folder) / "functions.so"
-        for each in (name, *headers):
-            (Path(folder) / each).write_bytes(file_of(each))
+        write_files({n: file_of(n).encode() for n in with_included([name])}, Path(folder))
         flags = ["-shared", "-fPIC", "-Dstatic=", "-Dinline=", "-DTVMGEN_INLINE=", "-w"]
         run_compiler(["cc", *flags, name, "-o", str(library)], cwd=folder)
         ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL)

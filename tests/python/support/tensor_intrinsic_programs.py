@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from support.board_programs import require_board, run_program, small_model
@@ -34,7 +32,7 @@ from support.intrinsic_checks import (
 from usmp.boards.board import Board
 from usmp.boards.emulator import build_project
 from usmp.boards.project import project_files
-from usmp.codegen.c.source_files import text_of
+from usmp.codegen.c.source_files import text_of, with_included
 from usmp.runtime.write_files import write_files
 
 _STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-unused-function"]
@@ -194,15 +192,5 @@ def _start_up(board: Board) -> dict[str, bytes]:
 
 def _program(checks: Mapping[str, str], platform: str) -> str:
     calls = "\n".join(f'  run(test_{name}, "{name}");' for name in checks)
-    intrinsics = map(text_of, _with_included(_FILES, {}))
+    intrinsics = map(text_of, with_included(_FILES))
     return "\n".join([_HEADERS, *intrinsics, platform, _COMMON, *checks.values(), _MAIN % calls])
-
-
-def _with_included(names: Iterable[str], known: dict[str, None]) -> dict[str, None]:
-    """Files of intrinsics after those that they include, each once."""
-    for name in names:
-        if name not in known:
-            text = files("usmp.codegen").joinpath("files", name).read_text()
-            _with_included(re.findall(r'^#include "(.*)"', text, re.MULTILINE), known)
-            known[name] = None
-    return known

@@ -57,10 +57,10 @@ def print_checks(checks: Sequence[Check]) -> str:
     ]
     parts = [
         '#include "run_checks.h"\n\n#include <math.h>\n#include <string.h>\n',
-        text_of("compiler_macros.h"),
+        text_of("macros/compiler_macros.h"),
         ALIAS_TYPEDEFS,
-        text_of("noinline_macro.h"),
-        text_of("tensor_intrin_features.h"),
+        text_of("macros/noinline_macro.h"),
+        text_of("tensor_intrin/features.h"),
         mve_macros(helpers.definitions),
         *helpers.externs.values(),
         *helpers.definitions.values(),

@@ -29,7 +29,7 @@ from usmp.codegen.c.operand import (
     infix,
 )
 from usmp.codegen.c.small_floats import bits_of, conversion_name
-from usmp.codegen.c.source_files import C_CONVERSIONS, C_TENSOR_INTRINSICS
+from usmp.codegen.c.source_files import C_CONVERSIONS, is_of_mve, tensor_intrinsics
 from usmp.codegen.c.types import (
     UnsupportedInC,
     c_type,
@@ -331,7 +331,7 @@ class ExpressionPrinter:
     def tensor_intrinsic(self, call: Call) -> str:
         """Return the call of a tensor intrinsic, which takes the addresses of its loads."""
         function = extern_function(call)
-        if function not in C_TENSOR_INTRINSICS:
+        if function not in tensor_intrinsics(is_of_mve(function)):
             raise UnsupportedInC(f"there is no tensor intrinsic {function}")
         self.helpers.intrinsic(function)
         passed = (

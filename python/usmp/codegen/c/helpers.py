@@ -12,23 +12,32 @@ from usmp.codegen.c.source_files import (
     C_CONVERSIONS,
     C_INTRINSICS,
     C_SIZES,
-    C_TENSOR_INTRINSICS,
+    is_of_mve,
+    tensor_intrinsics,
 )
 from usmp.codegen.c.types import UnsupportedInC, c_type
 
-_FUNCTIONS = C_INTRINSICS | C_ARITHMETIC | C_SIZES | C_TENSOR_INTRINSICS
+_ARITHMETIC = C_INTRINSICS | C_ARITHMETIC | C_SIZES
 
 
 def is_helper(name: str) -> bool:
     """Return whether `Helpers.intrinsic` can define the function."""
-    return name in _FUNCTIONS
+    return name.startswith("tvmgen_") and name in _functions(name)
+
+
+def _functions(name: str) -> dict[str, str]:
+    """Return the functions among which `name` is, if it is a helper, and all that it calls."""
+    if name in _ARITHMETIC:
+        return _ARITHMETIC
+    return _ARITHMETIC | tensor_intrinsics(is_of_mve(name))
 
 
 @cache
 def _called_by(name: str) -> tuple[str, ...]:
-    """Return the helpers that a helper mentions, in the order of `_FUNCTIONS`."""
-    words = set(re.findall(r"\w+", _FUNCTIONS[name]))
-    return tuple(other for other in _FUNCTIONS if other != name and other in words)
+    """Return the helpers that a helper mentions, in the order of their definitions."""
+    functions = _functions(name)
+    words = set(re.findall(r"\w+", functions[name]))
+    return tuple(other for other in functions if other != name and other in words)
 
 
 @dataclass
@@ -96,7 +105,7 @@ class Helpers:
             return
         for other in _called_by(name):
             self.intrinsic(other)
-        self.definitions[name] = _FUNCTIONS[name]
+        self.definitions[name] = _functions(name)[name]
 
     def extern(self, name: str, declaration: str) -> None:
         """Declare a function of the user unless the header does."""

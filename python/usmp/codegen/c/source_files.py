@@ -1,10 +1,14 @@
-"""C that is emitted as it stands in files of the folder `files`, each of which compiles alone."""
+"""C that is emitted as files and templates of the folder `files` have it; each compiles alone."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from functools import cache
 from importlib.resources import files
+from posixpath import dirname, join, normpath
+
+from usmp.codegen.c.templates import expand
 
 _FUNCTION = re.compile(
     r"^(?P<guard>#if [^\n]*\n)?"
@@ -14,17 +18,26 @@ _FUNCTION = re.compile(
 )
 
 
+@cache
+def file_of(name: str) -> str:
+    """The text of a file. If there is only a template of it, that is expanded; `x_as_float.c` is
+    made from the template of `x.c`, which says where they differ."""
+    path = files("usmp.codegen").joinpath("files", name)
+    if path.is_file():
+        return path.read_text(encoding="utf-8")
+    of_integers = name.replace("_as_float.c", ".c")
+    template = files("usmp.codegen").joinpath("files", f"{of_integers}.in")
+    words = {"as_float": "_as_float", "AS_FLOAT": "_AS_FLOAT", "FLOAT": "_FLOAT"}
+    given = dict.fromkeys(words, "") if name == of_integers else words
+    return expand(template.read_text(encoding="utf-8"), given)
+
+
 def text_of(name: str) -> str:
     """The text of a file after its `#include` lines; the source that prints it has its own."""
-    text = files("usmp.codegen").joinpath("files", name).read_text(encoding="utf-8")
-    return re.split(r"^#include .*\n+", text, flags=re.MULTILINE)[-1]
+    return re.split(r"^#include .*\n+", file_of(name), flags=re.MULTILINE)[-1]
 
 
-def file_of(name: str) -> bytes:
-    """A file that archives hold as it is."""
-    return files("usmp.codegen").joinpath("files", name).read_bytes()
-
-
+@cache
 def functions_of(name: str) -> dict[str, str]:
     """The inline functions of a file: name -> definition, without the comment above it, with an #if
     directly around it."""
@@ -39,71 +52,66 @@ def macros_of(name: str) -> str:
     return "".join(f"{part.strip()}\n\n" for part in parts)
 
 
-C_INTRINSICS = functions_of("fixed_point.c") | functions_of("tensor_intrin_rescale.c")
+def _functions_of_all(names: Iterable[str]) -> dict[str, str]:
+    return {name: text for file in names for name, text in functions_of(file).items()}
+
+
+C_INTRINSICS = _functions_of_all(["arithmetic/fixed_point.c", "tensor_intrin/rescale.c"])
 """The fixed-point functions that quantized operators call."""
 
-C_ARITHMETIC = (
-    functions_of("int32_arithmetic.c")
-    | functions_of("int64_arithmetic.c")
-    | functions_of("float_to_integer.c")
-)
+C_ARITHMETIC = _functions_of_all(["arithmetic/integers.c", "arithmetic/float_to_integer.c"])
 """Operations that C leaves undefined for some operands, as functions that define them."""
 
-C_SIZES = functions_of("size_arithmetic.c")
+C_SIZES = functions_of("arithmetic/size_arithmetic.c")
 """Arithmetic of sizes that only the run knows."""
 
-_MVE_FILES = (
-    "tensor_intrin_mve.c",
-    "tensor_intrin_mve_add_pixels.c",
-    "tensor_intrin_mve_conv2d_1x4.c",
-    "tensor_intrin_mve_conv2d_2x4.c",
-    "tensor_intrin_mve_conv2d_4x1.c",
-    "tensor_intrin_mve_depthwise.c",
-    "tensor_intrin_mve_depthwise_row.c",
-    "tensor_intrin_mve_elementwise.c",
-    "tensor_intrin_mve_sums.c",
-    "tensor_intrin_mve_window.c",
-    "tensor_intrin_mve_as_float.c",
-    "tensor_intrin_mve_conv2d_1x4_as_float.c",
-    "tensor_intrin_mve_conv2d_2x4_as_float.c",
-    "tensor_intrin_mve_conv2d_4x1_as_float.c",
-    "tensor_intrin_mve_depthwise_as_float.c",
-    "tensor_intrin_mve_depthwise_row_as_float.c",
-    "tensor_intrin_mve_sums_as_float.c",
-)
+C_CONVERSIONS = functions_of("arithmetic/small_floats.c")
+"""From and to the floating-point numbers of 16 bits."""
 
-C_TENSOR_INTRINSICS = (
-    functions_of("tensor_intrin_dot_columns.c")
-    | functions_of("tensor_intrin_dot_steps.c")
-    | functions_of("tensor_intrin_dot_vectors.c")
-    | functions_of("tensor_intrin_dot_mve.c")
-    | functions_of("tensor_intrin_dot.c")
-    | functions_of("tensor_intrin_window.c")
-    | functions_of("tensor_intrin_weights_sum.c")
-    | functions_of("tensor_intrin_columns.c")
-    | functions_of("tensor_intrin_depthwise.c")
-    | functions_of("tensor_intrin_rescale_tiles.c")
-    | functions_of("tensor_intrin_pool.c")
-    | functions_of("tensor_intrin_copy.c")
-    | functions_of("tensor_intrin_extremes.c")
-    | functions_of("tensor_intrin_rows.c")
-    | {name: text for file in _MVE_FILES for name, text in functions_of(file).items()}
-)
-"""Inner loops of operators, with bodies for several cores, and the functions that they call."""
+_TENSOR_FILES = [
+    f"tensor_intrin/{name}.c"
+    for name in (
+        *("dot_columns", "dot_steps", "dot_vectors", "dot_mve", "dot", "window", "weights_sum"),
+        *("columns", "depthwise", "rescale_tiles", "pool", "copy", "extremes", "rows"),
+    )
+]
+_MVE_FILES = [
+    f"mve/{name}.c"
+    for name in (
+        *("common", "add_pixels", "conv2d_1x4", "conv2d_2x4", "conv2d_4x1", "depthwise"),
+        *("depthwise_row", "elementwise", "sums", "window", "as_float", "conv2d_1x4_as_float"),
+        *("conv2d_2x4_as_float", "conv2d_4x1_as_float", "depthwise_as_float"),
+        *("depthwise_row_as_float", "sums_as_float"),
+    )
+]
+
+
+def is_of_mve(function: str) -> bool:
+    """Whether a tensor intrinsic is for cores with MVE."""
+    return function.startswith("tvmgen_mve_")
+
+
+@cache
+def tensor_intrinsics(of_mve: bool) -> dict[str, str]:
+    """Inner loops of operators, with bodies for several cores, and the functions that they call:
+    those for cores with MVE, or the others. Templates are expanded when either are asked for."""
+    return _functions_of_all(_MVE_FILES if of_mve else _TENSOR_FILES)
 
 
 def mve_macros(functions: Collection[str]) -> str:
     """The macros that these functions need, if some of them are for cores with MVE."""
+    if not any(map(is_of_mve, functions)):
+        return ""
     used = [file for file in _MVE_FILES if not functions_of(file).keys().isdisjoint(functions)]
-    needed = {included for file in used for included in _with_included(file)}
+    needed = with_included(used)
     return "".join(macros_of(file) for file in _MVE_FILES if file in needed)
 
 
-def _with_included(name: str) -> set[str]:
-    """A file, and those that it includes, directly or not."""
-    included = re.findall(r'^#include "(.*)"$', file_of(name).decode(), re.MULTILINE)
-    return {name}.union(*map(_with_included, included))
-
-
-C_CONVERSIONS = functions_of("small_floats.c")
-"""From and to the floating-point numbers of 16 bits."""
+def with_included(names: Iterable[str]) -> list[str]:
+    """Files after those that they include, each once."""
+    found: dict[str, None] = {}
+    for name in names:
+        included = re.findall(r'^#include "(.*)"$', file_of(name), re.MULTILINE)
+        found |= dict.fromkeys(with_included(normpath(join(dirname(name), i)) for i in included))
+        found[name] = None
+    return list(found)

@@ -1,4 +1,4 @@
-"""The functions of `codegen/files/int32_arithmetic.c` and similar files as TIR for LLVM.
+"""The integer functions of `codegen/files/arithmetic` as TIR for LLVM.
 
 LLVM evaluates both sides of a Select, so both must be defined.
 """

@@ -1,9 +1,9 @@
 """The fixed-point functions that quantized operators call, as TIR.
 
 They are separate PrimFuncs, which LLVM inlines, and are bit-exact with
-`codegen/files/fixed_point.c`. Shifts that may overflow int32 are computed in uint32, because LLVM
-assumes that signed overflow never happens. TVM's LLVM code generator does not support functions
-that return a value, so the last parameter is a pointer to the result.
+`codegen/files/arithmetic/fixed_point.c`. Shifts that may overflow int32 are computed in uint32,
+because LLVM assumes that signed overflow never happens. TVM's LLVM code generator does not support
+functions that return a value, so the last parameter is a pointer to the result.
 """
 
 from __future__ import annotations

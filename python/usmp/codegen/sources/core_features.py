@@ -20,9 +20,6 @@ _FEATURES = (
 """Features: field of `Core`, condition in C that the compiler lacks it, readable name."""
 
 
-_OF_X86 = functions_of("tensor_intrin_dot_vectors.c")
-
-
 def print_features(mod: IRModule, interface: Interface, helpers: Helpers) -> list[str]:
     """Return the macros that tensor intrinsics test; none if there are no tensor intrinsics.
 
@@ -32,9 +29,9 @@ def print_features(mod: IRModule, interface: Interface, helpers: Helpers) -> lis
     if not helpers.ask_for_features:
         return []
     core = _core(mod, interface)
-    vectors = [text_of("tensor_intrin_x86.h")] if core == PORTABLE else []
+    vectors = [text_of("tensor_intrin/x86.h")] if core == PORTABLE else []
     small = ["#define TVMGEN_SMALL\n"] if CODE_ATTR.of(mod) == SMALL else []
-    return [*small, text_of("tensor_intrin_features.h"), *vectors, *_warning(core)]
+    return [*small, text_of("tensor_intrin/features.h"), *vectors, *_warning(core)]
 
 
 def without_vectors_of_hosts(
@@ -44,7 +41,8 @@ def without_vectors_of_hosts(
     microcontroller, because it runs on hosts in tests only."""
     if _core(mod, interface) == PORTABLE:
         return list(definitions.values())
-    return [text for name, text in definitions.items() if name not in _OF_X86]
+    of_x86 = functions_of("tensor_intrin/dot_vectors.c")
+    return [text for name, text in definitions.items() if name not in of_x86]
 
 
 def _core(mod: IRModule, interface: Interface) -> Core:

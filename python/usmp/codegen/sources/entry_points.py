@@ -75,7 +75,7 @@ def source_file(interface: Interface, parts: Iterable[str]) -> str:
     preamble = [
         f'/* TVM module {module}, planned by usmp. */\n#include "{interface.prefix}.h"\n',
         *([includes] if includes else []),
-        text_of("compiler_macros.h"),
+        text_of("macros/compiler_macros.h"),
         f"/* Pool memory changes its type over time, so it is accessed through these. */\n"
         f"{ALIAS_TYPEDEFS}\n",
         *(text for entry in interface.entries for text in print_struct_of_rows(entry)),

@@ -17,7 +17,7 @@ from usmp.codegen.sources.pool_checks import ERROR_POOL, ERROR_POOL_MACRO, has_c
 from usmp.codegen.sources.sizes import bytes_macro, extent_macro, size_macro
 from usmp.plain.c_interface import NO_MEMORY
 
-STATIC_ASSERT = text_of("static_assert.h")
+STATIC_ASSERT = text_of("macros/static_assert.h")
 """A compile-time assertion, with `name` as its message, for every standard of C and C++."""
 
 

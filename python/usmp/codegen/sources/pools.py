@@ -43,7 +43,9 @@ def print_internal_pools(interface: Interface) -> list[str]:
     """
     pools = _used(interface)
     internal = [pool for pool in pools if pool.is_internal]
-    sections = [text_of("section_macro.h")] if any(pool.section_name for pool in internal) else []
+    sections = (
+        [text_of("macros/section_macro.h")] if any(pool.section_name for pool in internal) else []
+    )
     definitions = [_definition(interface, pool) for pool in internal]
     assertions = [line for pool in pools for line in _assertions(interface, pool)]
     aligned = [_is_aligned(interface, pool) for pool in internal]

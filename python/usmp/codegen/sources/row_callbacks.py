@@ -50,7 +50,7 @@ def callback_comment(tensor: IOTensor, shape: str, what: str, context: str) -> l
 
 def print_struct_of_rows(entry: EntryInterface) -> list[str]:
     """Return the struct for tensors that are passed by rows; none if there are no such tensors."""
-    return [text_of("tensor_intrin_rows.h")] if entry.by_rows else []
+    return [text_of("tensor_intrin/rows.h")] if entry.by_rows else []
 
 
 def adapter_symbols(entry: EntryInterface) -> list[str]:

@@ -64,7 +64,7 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
     mains = [_main_function(facts.of(e.function), c_names) for e in interface.entries]
     parts = [
         *_assert_double([functions[name] for name in order], interface),
-        *([text_of("noinline_macro.h")] if printed else []),
+        *([text_of("macros/noinline_macro.h")] if printed else []),
         *print_features(mod, interface, helpers),
         *([macros] if (macros := mve_macros(helpers.definitions)) else []),
         *(f"{declaration}\n" for declaration in helpers.externs.values()),

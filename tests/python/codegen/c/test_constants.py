@@ -76,7 +76,7 @@ def compiled(compile_c, info):
     text = print_constant_pool(info, "flash", ALIGNED)
     library = compile_c(
         "#include <math.h>\n#include <stdint.h>\n"
-        f"{text_of('compiler_macros.h')}\n{text}\n"
+        f"{text_of('macros/compiler_macros.h')}\n{text}\n"
         "const void* start(void);\nconst void* start(void) { return &flash; }\n"
         "uint32_t size(void);\nuint32_t size(void) { return sizeof(flash); }\n"
     )

@@ -3,27 +3,50 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import sys
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
 from support.compilers import require, run_compiler
 from usmp.boards.board import BOARDS
+from usmp.codegen.c import source_files
+from usmp.codegen.c.helpers import is_helper
 from usmp.codegen.c.source_files import (
     C_ARITHMETIC,
     C_CONVERSIONS,
     C_INTRINSICS,
+    file_of,
     functions_of,
     macros_of,
     mve_macros,
+    tensor_intrinsics,
     text_of,
 )
 from usmp.runtime.c_compiler import tvm_ffi_include
+from usmp.runtime.write_files import write_files
 from usmp.tir import intrinsics
 from usmp.tir.intrinsics import arithmetic_function, conversion_function
 
-FILES = files("usmp.codegen").joinpath("files")
-NAMES = sorted(file.name for file in FILES.iterdir() if file.name.endswith((".c", ".h")))
+FILES = Path(str(files("usmp.codegen").joinpath("files")))
+_FOLDERS = {
+    "arena": "usmp_arena.c usmp_arena.h",
+    "arithmetic": "fixed_point.c float_to_integer.c integers.c size_arithmetic.c small_floats.c",
+    "macros": "compiler_macros.h noinline_macro.h section_macro.h static_assert.h",
+    "mve": "add_pixels.c as_float.c common.c conv2d_1x4.c conv2d_2x4.c conv2d_4x1.c depthwise.c"
+    " depthwise_row.c elementwise.c sums.c window.c",
+    "tensor_intrin": "columns.c copy.c depthwise.c dot.c dot_columns.c dot_mve.c dot_steps.c"
+    " dot_vectors.c extremes.c features.h pool.c rescale.c rescale_tiles.c rows.c rows.h"
+    " weights_sum.c window.c x86.h",
+}
+_IN_FOLDERS = {f"{folder}/{name}" for folder in _FOLDERS for name in _FOLDERS[folder].split()}
+_AS_FLOAT = ("conv2d_1x4", "conv2d_2x4", "conv2d_4x1", "depthwise", "depthwise_row", "sums")
+NAMES = sorted(
+    {"packed_arguments.c", *_IN_FOLDERS, *(f"mve/{name}_as_float.c" for name in _AS_FLOAT)}
+)
 COMPILERS = {
     "gcc": (),
     "clang": (),
@@ -34,61 +57,22 @@ COMPILERS = {
 
 
 def test_files():
-    assert NAMES == [
-        "compiler_macros.h",
-        "fixed_point.c",
-        "float_to_integer.c",
-        "int32_arithmetic.c",
-        "int64_arithmetic.c",
-        "noinline_macro.h",
-        "packed_arguments.c",
-        "section_macro.h",
-        "size_arithmetic.c",
-        "small_floats.c",
-        "static_assert.h",
-        "tensor_intrin_columns.c",
-        "tensor_intrin_copy.c",
-        "tensor_intrin_depthwise.c",
-        "tensor_intrin_dot.c",
-        "tensor_intrin_dot_columns.c",
-        "tensor_intrin_dot_mve.c",
-        "tensor_intrin_dot_steps.c",
-        "tensor_intrin_dot_vectors.c",
-        "tensor_intrin_extremes.c",
-        "tensor_intrin_features.h",
-        "tensor_intrin_mve.c",
-        "tensor_intrin_mve_add_pixels.c",
-        "tensor_intrin_mve_as_float.c",
-        "tensor_intrin_mve_conv2d_1x4.c",
-        "tensor_intrin_mve_conv2d_1x4_as_float.c",
-        "tensor_intrin_mve_conv2d_2x4.c",
-        "tensor_intrin_mve_conv2d_2x4_as_float.c",
-        "tensor_intrin_mve_conv2d_4x1.c",
-        "tensor_intrin_mve_conv2d_4x1_as_float.c",
-        "tensor_intrin_mve_depthwise.c",
-        "tensor_intrin_mve_depthwise_as_float.c",
-        "tensor_intrin_mve_depthwise_row.c",
-        "tensor_intrin_mve_depthwise_row_as_float.c",
-        "tensor_intrin_mve_elementwise.c",
-        "tensor_intrin_mve_sums.c",
-        "tensor_intrin_mve_sums_as_float.c",
-        "tensor_intrin_mve_window.c",
-        "tensor_intrin_pool.c",
-        "tensor_intrin_rescale.c",
-        "tensor_intrin_rescale_tiles.c",
-        "tensor_intrin_rows.c",
-        "tensor_intrin_rows.h",
-        "tensor_intrin_weights_sum.c",
-        "tensor_intrin_window.c",
-        "tensor_intrin_x86.h",
-        "usmp_arena.c",
-        "usmp_arena.h",
-    ]
+    paths = [path for path in FILES.rglob("*.*") if path.suffix in (".c", ".h", ".in")]
+    names = {path.relative_to(FILES).as_posix().removesuffix(".in") for path in paths}
+    assert names == {"packed_arguments.c", *_IN_FOLDERS}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The folder with all files, expanded."""
+    folder = tmp_path_factory.mktemp("files")
+    write_files({name: file_of(name).encode() for name in NAMES}, folder)
+    return folder
 
 
 @pytest.mark.cc
 @pytest.mark.parametrize("compiler", COMPILERS)
-def test_each_compiles_alone(compiler):
+def test_each_compiles_alone(compiler, written):
     require(compiler)
     strict = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-unused-function"]
     options = [*strict, "-std=c99", *COMPILERS[compiler], "-fsyntax-only", "-xc", "-"]
@@ -99,11 +83,40 @@ def test_each_compiles_alone(compiler):
             if compiler not in ("gcc", "clang"):
                 continue  # Packed functions are for hosts that have tvm-ffi.
             more = ["-std=c11", *tvm_ffi_include()]
-        command = [compiler, *options, *more, "-include", str(FILES / name)]
+        command = [compiler, *options, *more, "-include", str(written / name)]
         done = run_compiler(command, input="extern int other;\n", check=False)
         if done.returncode or done.stderr:
             failures[name] = done.stderr
     assert failures == {}
+
+
+def test_templates_are_broken_into_lines_as_clang_format_does_it():
+    clang_format = shutil.which("clang-format", path=str(Path(sys.executable).parent))
+    if clang_format is None:
+        pytest.skip("clang-format is one of the tools of `make lint`")
+    for name in NAMES:
+        if (FILES / name).exists():
+            continue
+        command = [clang_format, f"--assume-filename={FILES / name}"]
+        done = subprocess.run(
+            command, input=file_of(name), capture_output=True, text=True, check=True
+        )
+        assert done.stdout == file_of(name)
+
+
+def test_files_of_mve_are_not_read_for_other_cores(monkeypatch):
+    read = []
+    monkeypatch.setattr(source_files, "functions_of", lambda name: read.append(name) or {})
+    tensor_intrinsics.cache_clear()
+    try:
+        assert not is_helper("tvmgen_dot_1x1") and not is_helper("expf")
+        assert not mve_macros(["tvmgen_dot_1x1"])
+        assert read and not any("mve/" in name for name in read)
+        read.clear()
+        assert not is_helper("tvmgen_mve_fill")
+        assert read and all("mve/" in name for name in read)
+    finally:
+        tensor_intrinsics.cache_clear()
 
 
 def test_every_function_is_found_whole():
@@ -123,19 +136,19 @@ def test_every_function_is_found_whole():
 
 
 def test_an_if_around_a_function_belongs_to_it():
-    definition = functions_of("tensor_intrin_dot_vectors.c")["tvmgen_totals_8"]
+    definition = functions_of("tensor_intrin/dot_vectors.c")["tvmgen_totals_8"]
     assert definition.startswith("#if defined(TVMGEN_AVX2)\nTVMGEN_INLINE tvmgen_sums4 ")
     assert definition.endswith("\n}\n#endif")
 
 
 def test_macros_of_the_files_whose_functions_are_used():
-    first = macros_of("tensor_intrin_mve.c")
+    first = macros_of("mve/common.c")
     assert mve_macros(["tvmgen_dot_1x1"]) == ""
     assert mve_macros(["tvmgen_mve_rescale"]) == first
     pooling = mve_macros(["tvmgen_mve_average_pool", "tvmgen_mve_rescale"])
-    assert pooling == first + macros_of("tensor_intrin_mve_elementwise.c")
-    assert "static" not in macros_of("tensor_intrin_mve_elementwise.c")
-    assert macros_of("fixed_point.c") == ""
+    assert pooling == first + macros_of("mve/elementwise.c")
+    assert "static" not in macros_of("mve/elementwise.c")
+    assert macros_of("arithmetic/fixed_point.c") == ""
 
 
 def test_every_name_that_operators_call_is_defined():
@@ -159,12 +172,7 @@ def test_every_name_that_operators_call_is_defined():
     assert len(C_CONVERSIONS) == 4
 
 
-def test_operations_of_both_widths_are_the_same():
-    of_32, of_64 = text_of("int32_arithmetic.c"), text_of("int64_arithmetic.c")
-    assert of_32.replace("32", "64") == of_64
-
-
 def test_text_without_headers():
-    assert "#include" in (FILES / "packed_arguments.c").read_text()
+    assert "#include" in file_of("packed_arguments.c")
     assert text_of("packed_arguments.c").startswith("/* What an argument must be; of a pool,")
     assert "#include" not in text_of("packed_arguments.c")

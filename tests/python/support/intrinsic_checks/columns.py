@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FILES = ["tensor_intrin_columns.c"]
+FILES = ["tensor_intrin/columns.c"]
 
 _COMPARISON = """
 typedef void columns(const int8_t*, const int8_t*, int32_t, int32_t, int32_t, int32_t*);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FILES = ["tensor_intrin_copy.c"]
+FILES = ["tensor_intrin/copy.c"]
 
 CHECK = """
 static void check_copy(int32_t n, int32_t distance) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FILES = ["tensor_intrin_depthwise.c"]
+FILES = ["tensor_intrin/depthwise.c"]
 
 CHECK = """
 static void windows(int32_t rows, int32_t columns) {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-FILES = ["tensor_intrin_dot.c"]
+FILES = ["tensor_intrin/dot.c"]
 
 _TILES = [(1, 1), (1, 2), (1, 4), (1, 6), (2, 1), (2, 2), (4, 1)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FILES = ["tensor_intrin_extremes.c"]
+FILES = ["tensor_intrin/extremes.c"]
 
 CHECK = """
 static void check_extreme(int32_t n, int32_t least) {

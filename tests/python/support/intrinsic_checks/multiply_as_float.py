@@ -5,7 +5,7 @@ from __future__ import annotations
 from usmp.codegen.c.source_files import C_INTRINSICS
 from usmp.tir.intrinsics import MULTIPLY_AS_FLOAT
 
-FILES = ["fixed_point.c"]
+FILES = ["arithmetic/fixed_point.c"]
 
 CHECK = (
     f"""

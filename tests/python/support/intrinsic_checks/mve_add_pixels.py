@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FILES = ["tensor_intrin_mve_add_pixels.c"]
+FILES = ["mve/add_pixels.c"]
 
 CHECK = """
 static void check_pixels(int32_t pixels, int32_t channels) {

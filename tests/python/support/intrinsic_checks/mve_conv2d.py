@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 FILES = [
-    "tensor_intrin_mve_conv2d_1x4_as_float.c",
-    "tensor_intrin_mve_conv2d_2x4.c",
-    "tensor_intrin_mve_conv2d_2x4_as_float.c",
-    "tensor_intrin_mve_conv2d_4x1.c",
-    "tensor_intrin_mve_conv2d_4x1_as_float.c",
+    "mve/conv2d_1x4_as_float.c",
+    "mve/conv2d_2x4.c",
+    "mve/conv2d_2x4_as_float.c",
+    "mve/conv2d_4x1.c",
+    "mve/conv2d_4x1_as_float.c",
 ]
 
 _CHECK = """

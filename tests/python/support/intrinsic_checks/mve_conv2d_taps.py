@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FILES = ["tensor_intrin_mve_conv2d_1x4_as_float.c"]
+FILES = ["mve/conv2d_1x4_as_float.c"]
 
 CHECK = """
 static void check_taps(int32_t columns) {

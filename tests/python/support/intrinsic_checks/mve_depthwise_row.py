@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FILES = ["tensor_intrin_mve_depthwise_row_as_float.c", "tensor_intrin_mve_depthwise_row.c"]
+FILES = ["mve/depthwise_row_as_float.c", "mve/depthwise_row.c"]
 
 CHECK = """
 typedef void row_function(const int8_t*, const int8_t*, const int32_t*, int8_t*, int32_t, int32_t,

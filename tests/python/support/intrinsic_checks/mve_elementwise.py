@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FILES = ["tensor_intrin_mve_as_float.c", "tensor_intrin_mve_elementwise.c"]
+FILES = ["mve/as_float.c", "mve/elementwise.c"]
 
 CHECK = """
 static void check_add(int32_t n) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FILES = ["tensor_intrin_mve_sums_as_float.c"]
+FILES = ["mve/sums_as_float.c"]
 
 CHECK = """
 static void check_sums(int32_t pixels, int32_t channels) {

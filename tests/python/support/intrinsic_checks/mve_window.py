@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FILES = ["tensor_intrin_mve_window.c"]
+FILES = ["mve/window.c"]
 
 CHECK = """
 static void check_mve_window(void) {

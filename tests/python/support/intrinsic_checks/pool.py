@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FILES = ["tensor_intrin_pool.c"]
+FILES = ["tensor_intrin/pool.c"]
 
 CHECK = """
 static void check_pool(int32_t distance, int32_t n, int32_t kind) {

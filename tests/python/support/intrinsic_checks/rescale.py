@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FILES = ["tensor_intrin_rescale.c"]
+FILES = ["tensor_intrin/rescale.c"]
 
 CHECK = """
 static void compare(int32_t expected, int32_t actual) {

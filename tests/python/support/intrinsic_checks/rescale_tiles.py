@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FILES = ["tensor_intrin_rescale_tiles.c"]
+FILES = ["tensor_intrin/rescale_tiles.c"]
 
 _CASE = """
 static void tile_%(p)sx%(c)s(int32_t zero_point, int32_t kind) {

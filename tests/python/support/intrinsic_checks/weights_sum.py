@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FILES = ["tensor_intrin_weights_sum.c"]
+FILES = ["tensor_intrin/weights_sum.c"]
 
 _CASE = """
 static void sums_%(c)s(int32_t n) {
