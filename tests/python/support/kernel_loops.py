@@ -14,9 +14,9 @@ from tvm.ir.transform import PassContext
 from support.relax_vm import TARGET, load_fixed_point_functions, load_rescaling_functions
 from usmp.objects.cores import CORES
 from usmp.objects.schedule import ROW_SCHEDULE_ATTR, faster_schedules
+from usmp.ops.kernels.call.operator_call import OperatorCall
+from usmp.ops.kernels.constants.pack_constants import with_packed_constants
 from usmp.ops.kernels.kernel import Kernel
-from usmp.ops.kernels.operator_call import OperatorCall
-from usmp.ops.kernels.pack_constants import with_packed_constants
 from usmp.relax.transform import FuseOperators
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import without_intrinsics

@@ -16,8 +16,8 @@ from usmp.objects.cores import PORTABLE, Core
 from usmp.objects.operator_attributes import OPERATORS_ATTR
 from usmp.objects.schedule import FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR, SCHEDULE_ATTR
 from usmp.ops.emit import constant
+from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.kernel import Kernel
-from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.select import select_kernel
 from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.passes import ModulePass

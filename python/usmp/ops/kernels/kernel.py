@@ -14,7 +14,7 @@ from usmp.objects.schedule import (
     with_faster_schedules,
     with_row_schedule,
 )
-from usmp.ops.kernels.operator_call import OperatorCall
+from usmp.ops.kernels.call.operator_call import OperatorCall
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from usmp.objects.cores import Core
-from usmp.ops.kernels.channel_tiles import channel_tiles_kernel
-from usmp.ops.kernels.copies import copy_kernel
-from usmp.ops.kernels.dense import dense_kernel
-from usmp.ops.kernels.extremes import extremes_kernel
-from usmp.ops.kernels.grouped_conv2d import grouped_conv2d_kernel
+from usmp.ops.kernels.call.operator_call import OperatorCall
+from usmp.ops.kernels.constants.pack_constants import with_packed_constants
+from usmp.ops.kernels.elements.copies import copy_kernel
+from usmp.ops.kernels.elements.extremes import extremes_kernel
+from usmp.ops.kernels.images.grouped_conv2d import grouped_conv2d_kernel
+from usmp.ops.kernels.images.weighted_conv2d import conv2d_kernel
+from usmp.ops.kernels.images.weighted_depthwise import depthwise_kernel
+from usmp.ops.kernels.images.weighted_transposed_conv2d import transposed_conv2d_kernel
 from usmp.ops.kernels.kernel import Kernel
-from usmp.ops.kernels.matmul import matmul_kernel
 from usmp.ops.kernels.mve.average_pool import mve_average_pool_kernel
 from usmp.ops.kernels.mve.conv2d import mve_conv2d_kernel
 from usmp.ops.kernels.mve.dense import mve_dense_kernel
@@ -20,13 +22,11 @@ from usmp.ops.kernels.mve.elementwise import mve_elementwise_kernel
 from usmp.ops.kernels.mve.grouped_conv2d import mve_grouped_conv2d_kernel
 from usmp.ops.kernels.mve.pooling import mve_pool_kernel
 from usmp.ops.kernels.mve.sums_over_axes import mve_sums_over_axes_kernel
-from usmp.ops.kernels.operator_call import OperatorCall
-from usmp.ops.kernels.pack_constants import with_packed_constants
-from usmp.ops.kernels.pooling import pool_kernel
-from usmp.ops.kernels.sums_over_axes import sums_over_axes_kernel
-from usmp.ops.kernels.weighted_conv2d import conv2d_kernel
-from usmp.ops.kernels.weighted_depthwise import depthwise_kernel
-from usmp.ops.kernels.weighted_transposed_conv2d import transposed_conv2d_kernel
+from usmp.ops.kernels.products.channel_tiles import channel_tiles_kernel
+from usmp.ops.kernels.products.dense import dense_kernel
+from usmp.ops.kernels.products.matmul import matmul_kernel
+from usmp.ops.kernels.sums.pooling import pool_kernel
+from usmp.ops.kernels.sums.sums_over_axes import sums_over_axes_kernel
 from usmp.tir.size_expressions import has_symbolic_shapes
 
 Selector = Callable[[OperatorCall, Core], "Kernel | None"]

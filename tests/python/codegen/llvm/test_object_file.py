@@ -26,7 +26,7 @@ from support.quantized_models import CATALOG
 from usmp.aot.transform.pass_buffers_as_pointers import pass_buffers_as_pointers
 from usmp.codegen.llvm import UnsupportedByLLVM, compile_functions, compile_module
 from usmp.objects import Executor
-from usmp.ops.kernels.loops import unrolled_loop
+from usmp.ops.kernels.loops.loops import unrolled_loop
 from usmp.runtime import BuildError
 from usmp.runtime.object_file import foreign_machine
 from usmp.runtime.write_files import write_files

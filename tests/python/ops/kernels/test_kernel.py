@@ -6,8 +6,8 @@ from tvm import tirx
 from tvm.script import tirx as T
 
 from usmp.objects.schedule import SCHEDULE_ATTR, Schedule, faster_schedules
+from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.kernel import TiledBody, kernel
-from usmp.ops.kernels.operator_call import OperatorCall
 
 
 @T.prim_func

@@ -9,15 +9,15 @@ from tvm import tirx
 from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
-from usmp.ops.kernels.element_runs import Compute
-from usmp.ops.kernels.limits import Limits, limits_of
-from usmp.ops.kernels.line import Line
-from usmp.ops.kernels.loops import loop
+from usmp.ops.kernels.call.limits import Limits, limits_of
+from usmp.ops.kernels.call.operator_parts import are_all
+from usmp.ops.kernels.call.weighted import WeightedOperator
+from usmp.ops.kernels.elements.element_runs import Compute
+from usmp.ops.kernels.loops.line import Line
+from usmp.ops.kernels.loops.loops import loop
 from usmp.ops.kernels.mve.ending import VectorEnding
 from usmp.ops.kernels.mve.factor import Factor, rescaled_by
 from usmp.ops.kernels.mve.single import chained, functions_of
-from usmp.ops.kernels.operator_parts import are_all
-from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.ops.quantized.fixed_point import Rounding, int32, multiply
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin

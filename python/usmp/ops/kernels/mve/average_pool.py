@@ -9,15 +9,15 @@ from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
-from usmp.ops.kernels.data_window import data_window
+from usmp.ops.kernels.call.data_window import data_window
+from usmp.ops.kernels.call.limits import limits_of
+from usmp.ops.kernels.call.mean_of_taps import is_mean
+from usmp.ops.kernels.call.operator_call import OperatorCall
+from usmp.ops.kernels.call.operator_parts import OperatorParts
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
-from usmp.ops.kernels.limits import limits_of
-from usmp.ops.kernels.loops import loop
-from usmp.ops.kernels.mean_of_taps import is_mean
+from usmp.ops.kernels.loops.loops import loop
 from usmp.ops.kernels.mve.costs import average_pool_instructions
-from usmp.ops.kernels.operator_call import OperatorCall
-from usmp.ops.kernels.operator_parts import OperatorParts
-from usmp.ops.kernels.reduction_rows import rows_of_reduction
+from usmp.ops.kernels.sums.reduction_rows import rows_of_reduction
 from usmp.ops.records.windowed import AveragePool
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.tensor_intrin import tensor_intrin

@@ -13,12 +13,15 @@ from tvm import tirx
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
-from usmp.ops.kernels.convolution_call import convolution_call
-from usmp.ops.kernels.element_runs import Compute
-from usmp.ops.kernels.index_ranges import IndexRange, inner_range, within
+from usmp.ops.kernels.call.operator_call import OperatorCall
+from usmp.ops.kernels.call.weighted import WeightedOperator
+from usmp.ops.kernels.elements.element_runs import Compute
+from usmp.ops.kernels.images.convolution_call import convolution_call
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
-from usmp.ops.kernels.line import Line
-from usmp.ops.kernels.loops import loop
+from usmp.ops.kernels.loops.index_ranges import IndexRange, inner_range, within
+from usmp.ops.kernels.loops.line import Line
+from usmp.ops.kernels.loops.loops import loop
+from usmp.ops.kernels.loops.planes import copy_planes
 from usmp.ops.kernels.mve.addition import addition_after
 from usmp.ops.kernels.mve.costs import (
     products_instructions,
@@ -48,9 +51,6 @@ from usmp.ops.kernels.mve.windows import (
     copy_window,
     has_dilated_columns,
 )
-from usmp.ops.kernels.operator_call import OperatorCall
-from usmp.ops.kernels.planes import copy_planes
-from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 

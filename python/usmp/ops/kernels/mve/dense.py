@@ -6,9 +6,9 @@ from tvm import tirx
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
-from usmp.ops.kernels.dense import is_plain
+from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
-from usmp.ops.kernels.line import Line
+from usmp.ops.kernels.loops.line import Line
 from usmp.ops.kernels.mve.costs import products_instructions
 from usmp.ops.kernels.mve.ending import constant_parameters, plain_or_functions
 from usmp.ops.kernels.mve.products import (
@@ -18,7 +18,7 @@ from usmp.ops.kernels.mve.products import (
     products,
     split_run,
 )
-from usmp.ops.kernels.operator_call import OperatorCall
+from usmp.ops.kernels.products.dense import is_plain
 from usmp.tir.nodes import sequence
 
 

@@ -9,11 +9,13 @@ from tvm import tirx
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
-from usmp.ops.kernels.convolution_call import convolution_call
-from usmp.ops.kernels.element_runs import Compute
+from usmp.ops.kernels.call.operator_call import OperatorCall
+from usmp.ops.kernels.call.weighted import WeightedOperator
+from usmp.ops.kernels.elements.element_runs import Compute
+from usmp.ops.kernels.images.convolution_call import convolution_call
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
-from usmp.ops.kernels.line import Line
-from usmp.ops.kernels.loops import loop
+from usmp.ops.kernels.loops.line import Line
+from usmp.ops.kernels.loops.loops import loop
 from usmp.ops.kernels.mve.costs import depthwise_instructions
 from usmp.ops.kernels.mve.ending import (
     VectorEnding,
@@ -24,8 +26,6 @@ from usmp.ops.kernels.mve.ending import (
 from usmp.ops.kernels.mve.factor import suffix_of
 from usmp.ops.kernels.mve.products import LANES
 from usmp.ops.kernels.mve.windows import taps_inside
-from usmp.ops.kernels.operator_call import OperatorCall
-from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin

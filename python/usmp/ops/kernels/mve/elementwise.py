@@ -9,15 +9,15 @@ from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
-from usmp.ops.kernels.element_runs import Compute, ElementRuns
-from usmp.ops.kernels.extremes import Extremes, extremes_of
+from usmp.ops.kernels.call.only_block import only_block
+from usmp.ops.kernels.call.operator_call import OperatorCall
+from usmp.ops.kernels.elements.element_runs import Compute, ElementRuns
+from usmp.ops.kernels.elements.extremes import Extremes, extremes_of
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
-from usmp.ops.kernels.line import Line
+from usmp.ops.kernels.loops.line import Line
 from usmp.ops.kernels.mve.addition import add_elements, addition_of
 from usmp.ops.kernels.mve.multiplication import multiplication_of, multiply_elements
 from usmp.ops.kernels.mve.single import functions_of
-from usmp.ops.kernels.only_block import only_block
-from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import tensor_intrin
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from usmp.ops.kernels.index_ranges import IndexRange, inner_range
+from usmp.ops.kernels.loops.index_ranges import IndexRange, inner_range
 from usmp.ops.kernels.mve.costs import (
     products_instructions,
     quads_instructions,

@@ -8,9 +8,9 @@ from tvm import tirx
 from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
-from usmp.ops.kernels.limits import Limits, limits_of
-from usmp.ops.kernels.line import Line
-from usmp.ops.kernels.loops import loop
+from usmp.ops.kernels.call.limits import Limits, limits_of
+from usmp.ops.kernels.loops.line import Line
+from usmp.ops.kernels.loops.loops import loop
 from usmp.ops.kernels.mve.factor import Factor, rescaled_by
 from usmp.ops.quantized.fixed_point import Rounding, int32
 from usmp.tir.tensor_intrin import tensor_intrin

@@ -10,15 +10,15 @@ from tvm import tirx
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
-from usmp.ops.kernels.accumulators import Indices
+from usmp.ops.kernels.call.limits import Limits, limits_of
+from usmp.ops.kernels.call.mean_of_taps import is_accumulator
+from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
-from usmp.ops.kernels.limits import Limits, limits_of
-from usmp.ops.kernels.loops import loop
-from usmp.ops.kernels.mean_of_taps import is_accumulator
+from usmp.ops.kernels.loops.accumulators import Indices
+from usmp.ops.kernels.loops.loops import loop
 from usmp.ops.kernels.mve.average_pool import reciprocal_of
-from usmp.ops.kernels.operator_call import OperatorCall
-from usmp.ops.kernels.pooling import Pooling, TapRange, pooling_of
-from usmp.ops.kernels.reduction_rows import rows_of_reduction
+from usmp.ops.kernels.sums.pooling import Pooling, TapRange, pooling_of
+from usmp.ops.kernels.sums.reduction_rows import rows_of_reduction
 from usmp.ops.quantized.fixed_point import int32
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from tvm import tirx
 
-from usmp.ops.kernels.limits import Limits
-from usmp.ops.kernels.line import Line
+from usmp.ops.kernels.call.limits import Limits
+from usmp.ops.kernels.loops.line import Line
 from usmp.ops.kernels.mve.ending import VectorEnding, rescaled
 from usmp.ops.kernels.mve.factor import suffix_of
 from usmp.ops.quantized.fixed_point import Rounding

@@ -8,10 +8,10 @@ from tvm import tirx
 from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
-from usmp.ops.kernels.element_runs import Compute
-from usmp.ops.kernels.limits import Limits, limits_of
-from usmp.ops.kernels.line import Line
-from usmp.ops.kernels.loops import loop
+from usmp.ops.kernels.call.limits import Limits, limits_of
+from usmp.ops.kernels.elements.element_runs import Compute
+from usmp.ops.kernels.loops.line import Line
+from usmp.ops.kernels.loops.loops import loop
 from usmp.ops.kernels.mve.factor import rescaled_by
 from usmp.ops.kernels.mve.multiplication import centered
 from usmp.ops.quantized.fixed_point import Rounding, int32

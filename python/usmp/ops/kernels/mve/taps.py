@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvm import tirx
 
-from usmp.ops.kernels.line import Line
+from usmp.ops.kernels.loops.line import Line
 from usmp.ops.kernels.mve.products import Products, Rows, split_run, tile_products
 from usmp.ops.kernels.mve.windows import Channels, Pixel, distances, tap_at, taps_inside
 from usmp.ops.quantized.fixed_point import int32

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tvm import tirx
 
-from usmp.ops.kernels.loops import loop
+from usmp.ops.kernels.loops.loops import loop
 from usmp.ops.quantized.fixed_point import int32
 from usmp.ops.window import Window
 from usmp.tir.nodes import sequence

@@ -10,7 +10,7 @@ from tvm import tirx
 
 from support.kernel_loops import M4, M55, bodies_of, check_loops, operator_call
 from usmp.ops import quantized
-from usmp.ops.kernels.limits import Limits
+from usmp.ops.kernels.call.limits import Limits
 from usmp.ops.kernels.mve.addition import Addition, Term, addition_of
 from usmp.ops.kernels.mve.conv2d import mve_conv2d_kernel
 from usmp.ops.kernels.mve.elementwise import mve_elementwise_kernel

@@ -8,8 +8,8 @@ from tvm.ir import IRModule
 
 from usmp.objects.cores import CORES
 from usmp.objects.schedule import ROW_SCHEDULE_ATTR
+from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.mve.elementwise import mve_elementwise_kernel
-from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.quantized.activations import abs_, clamp, leaky_relu, relu
 from usmp.ops.quantized.arithmetic import (
     add,

@@ -6,8 +6,8 @@ import pytest
 from tvm import tirx
 
 from usmp.objects.cores import CORES
-from usmp.ops.kernels.limits import Limits, limits_of
-from usmp.ops.kernels.line import Line
+from usmp.ops.kernels.call.limits import Limits, limits_of
+from usmp.ops.kernels.loops.line import Line
 from usmp.ops.kernels.mve.single import functions_of
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call

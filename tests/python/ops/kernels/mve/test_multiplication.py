@@ -8,7 +8,7 @@ from tvm import tirx
 from tvm.target import Target
 
 from usmp.objects.cores import CORES, core_of
-from usmp.ops.kernels.limits import Limits
+from usmp.ops.kernels.call.limits import Limits
 from usmp.ops.kernels.mve.factor import Factor
 from usmp.ops.kernels.mve.multiplication import multiplication_of
 from usmp.ops.quantized.fixed_point import Rounding, multiply

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from ops.kernels.test_pooling import operator, pool
 from tvm import tirx
 
-from ops.kernels.test_pooling import operator, pool
 from usmp.objects.cores import CORES
 from usmp.objects.schedule import SCHEDULE_ATTR
+from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.mve.pooling import mve_pool_kernel
-from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.window import Window
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call

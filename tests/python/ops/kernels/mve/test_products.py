@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tvm import tirx
 
-from usmp.ops.kernels.limits import Limits
-from usmp.ops.kernels.line import Line
+from usmp.ops.kernels.call.limits import Limits
+from usmp.ops.kernels.loops.line import Line
 from usmp.ops.kernels.mve.ending import VectorEnding
 from usmp.ops.kernels.mve.products import (
     Products,

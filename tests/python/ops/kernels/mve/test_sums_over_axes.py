@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from ops.kernels.test_pooling import AFTER, BEFORE, operator
 from tvm import tirx
 
-from ops.kernels.test_pooling import AFTER, BEFORE, operator
 from usmp.objects.cores import CORES
 from usmp.objects.schedule import SCHEDULE_ATTR
+from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.mve.sums_over_axes import mve_sums_over_axes_kernel
-from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.reduction import mean, reduce_max, reduce_sum
 from usmp.tir.nodes import nodes_of

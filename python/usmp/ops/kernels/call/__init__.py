@@ -1,0 +1,1 @@
+"""An operator as kernels look at it: its parts, its constants, its window."""

@@ -1,0 +1,1 @@
+"""Elements that follow each other: copied, or compared one by one."""

@@ -1,0 +1,202 @@
+"""The kernels of operators that copy: padding, joined tensors, slices, repeated pixels.
+
+Elements that follow each other both in the output and in what they are copied from are copied at
+once. Loops keep the order of the output, so that it may lie over what was copied before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+import tvm
+from tvm import tirx
+from tvm.ir import Call, Range, TensorLoad
+from tvm.sym import Analyzer
+
+from usmp.analysis.memory.addresses import is_op
+from usmp.objects.cores import Core
+from usmp.objects.schedule import Schedule
+from usmp.ops.kernels.call.only_block import only_block
+from usmp.ops.kernels.call.operator_call import OperatorCall
+from usmp.ops.kernels.call.operator_parts import are_all, substituted
+from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.loops.decided import decided, turning_points
+from usmp.ops.kernels.loops.loops import counted, loop
+from usmp.tir.nodes import nodes_of, sequence
+from usmp.tir.tensor_intrin import tensor_intrin
+
+_LEAST_BYTES = 4
+"""Of a copy, on average: below, plain loops are as fast."""
+
+_VECTOR_BYTES = 64
+"""From this on, functions for vectors are worth a call."""
+
+_Known: TypeAlias = Mapping[tirx.Var, tirx.Expr]
+"""The values of the variables of axes."""
+
+
+def copy_kernel(call: OperatorCall, core: Core) -> Kernel | None:
+    """Runs of elements at once, if the operator only copies elements and constants."""
+    block = only_block(call.func)
+    if block is None:
+        return None
+    axes = [iter_var.var for iter_var in block.iter_vars]
+    if not _is_copied(block.body.value) or not are_all(block.body.indices, axes):
+        return None
+    output = block.body.buffer
+    if not axes:
+        return None
+    extents = tuple(int(extent) for extent in output.shape)
+    copies = _Copies(tuple(axes), extents, output, core)
+    found = copies.of_axis(0, block.body.value, {}, {})
+    elements = prod(extents)
+    if found is None or elements * copies.itemsize < _LEAST_BYTES * found.count:
+        return None
+    tile = counted(max(elements // found.count, 1), "element")
+    return kernel(call, [TiledBody(found.stmt, Schedule(tile))], {})
+
+
+def _is_copied(value: tirx.Expr) -> bool:
+    """Whether a value is an element or a constant, whichever conditions choose."""
+    if isinstance(value, Call) and is_op(value, "prim.if_then_else"):
+        return _is_copied(value.args[1]) and _is_copied(value.args[2])
+    if isinstance(value, tirx.Select):
+        return _is_copied(value.true_value) and _is_copied(value.false_value)
+    if isinstance(value, TensorLoad):
+        # A scalar has no run of elements, and where data says which ones are read there is none.
+        reads = [load for index in value.indices for load in nodes_of(index, TensorLoad)]
+        return len(value.indices) > 0 and not reads
+    return isinstance(value, tirx.IntImm | tirx.FloatImm)
+
+
+@dataclass(frozen=True)
+class _Statement:
+    """A statement, and how many copies it makes."""
+
+    stmt: tirx.Stmt
+    count: int
+
+
+@dataclass(frozen=True)
+class _Copies:
+    """The copies that fill an output of some extents."""
+
+    axes: tuple[tirx.Var, ...]
+    extents: tuple[int, ...]
+    output: tirx.Var
+    core: Core
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return int(tvm.DataType(str(self.output.dtype)).itemsize)
+
+    def of_axis(
+        self, axis: int, value: tirx.Expr, outer: _Known, ranges: Mapping[tirx.Var, range]
+    ) -> _Statement | None:
+        """What fills all elements at some indices of the outer axes, which lie in these ranges."""
+        var, extent = self.axes[axis], self.extents[axis]
+        parts = []
+        bounds = [0, *turning_points(value, var, extent), extent]
+        for begin, end in pairwise(bounds):
+            inside = {**ranges, var: range(begin, end)}
+            part = self._part(axis, decided(value, inside), outer, inside)
+            if part is None:
+                return None
+            parts.append(part)
+        return _Statement(
+            sequence([part.stmt for part in parts]), sum(part.count for part in parts)
+        )
+
+    def _part(
+        self, axis: int, value: tirx.Expr, outer: _Known, ranges: Mapping[tirx.Var, range]
+    ) -> _Statement | None:
+        """The same for a range of the axis, in which no condition on it changes."""
+        var = self.axes[axis]
+        inside, dtype = ranges[var], str(var.ty.dtype)
+        count = len(inside) * prod(self.extents[axis + 1 :])
+        first = tirx.IntImm(dtype, inside.start)
+        if self._is_run(axis, value, ranges):
+            return _Statement(self._run(value, self._at(axis, outer, first), count), 1)
+        if axis + 1 == len(self.axes):
+            return None
+        found: list[_Statement | None] = []
+
+        def body(i: tirx.Expr) -> tirx.Stmt:
+            found.append(self.of_axis(axis + 1, value, {**outer, var: first + i}, ranges))
+            return found[0].stmt if found[0] else tirx.Evaluate(0)
+
+        stmt = loop(var.name, len(inside), body, dtype)
+        return _Statement(stmt, len(inside) * found[0].count) if found[0] else None
+
+    def _at(self, axis: int, outer: _Known, first: tirx.Expr) -> dict[tirx.Var, tirx.Expr]:
+        """The indices of the first element of a run that begins at `first` of an axis."""
+        zeros = {var: tirx.IntImm(str(var.ty.dtype), 0) for var in self.axes[axis + 1 :]}
+        return {**outer, self.axes[axis]: first, **zeros}
+
+    def _is_run(self, axis: int, value: tirx.Expr, ranges: Mapping[tirx.Var, range]) -> bool:
+        """Whether elements follow each other wherever the value is, from this axis on."""
+        if isinstance(value, tirx.IntImm | tirx.FloatImm):
+            return _byte_of(value) is not None
+        if not isinstance(value, TensorLoad) or value.ty.dtype != self.output.dtype:
+            return False
+        if len({str(index.ty.dtype) for index in (*value.indices, *self.axes)}) > 1:
+            return False
+        analyzer = Analyzer()
+        for var, extent in zip(self.axes, self.extents, strict=True):
+            known = ranges.get(var, range(extent))
+            analyzer.bind(var, Range(known.start, known.stop))
+        offset = _flat(value.source.shape, value.indices) - _flat(
+            self.extents[axis:], self.axes[axis:]
+        )
+        rest = analyzer.simplify(offset)
+        return not any(var in self.axes[axis:] for var in nodes_of(rest, tirx.Var))
+
+    def _run(self, value: tirx.Expr, first: _Known, count: int) -> tirx.Stmt:
+        """`count` elements from some indices of the output on."""
+        size = count * self.itemsize
+        vectors = "mve_" if self.core.has_mve and size >= _VECTOR_BYTES else ""
+        to = _simplified([substituted(axis, first) for axis in self.axes])
+
+        def element(source: tirx.Expr | None) -> tirx.Stmt:
+            def store(i: tirx.Expr) -> tirx.Stmt:
+                taken = value if source is None else value.source[_moved(source, i)]
+                return tirx.BufferStore(self.output, taken, _moved(to, i))
+
+            return loop("i", count, store)
+
+        if not isinstance(value, TensorLoad):
+            arguments = [self.output[to], size, _byte_of(value)]
+            return tensor_intrin(f"tvmgen_{vectors}fill", arguments, element(None))
+        source = _simplified([substituted(index, first) for index in value.indices])
+        arguments = [self.output[to], value.source[source], size]
+        return tensor_intrin(f"tvmgen_{vectors}copy", arguments, element(source))
+
+
+def _moved(indices: Sequence[tirx.Expr], i: tirx.Expr) -> list[tirx.Expr]:
+    """The indices of the i-th element after the one at some indices: the last axis goes on."""
+    return [*indices[:-1], indices[-1] + i.astype(str(indices[-1].ty.dtype))]
+
+
+def _simplified(indices: Sequence[tirx.Expr]) -> list[tirx.Expr]:
+    analyzer = Analyzer()
+    return [analyzer.simplify(index) for index in indices]
+
+
+def _flat(shape: Sequence[tirx.Expr | int], indices: Sequence[tirx.Expr]) -> tirx.Expr:
+    """The number of an element among all of its buffer."""
+    number = tirx.IntImm("int64", 0)
+    for extent, index in zip(shape, indices, strict=True):
+        number = number * tirx.IntImm("int64", int(extent)) + index.astype("int64")
+    return number
+
+
+def _byte_of(value: tirx.IntImm | tirx.FloatImm) -> int | None:
+    """What all bytes of a constant are, from -128 to 127; None if they differ."""
+    found = set(np.array(value.value, str(value.ty.dtype)).tobytes())
+    return int(np.int8(np.uint8(found.pop()))) if len(found) == 1 else None

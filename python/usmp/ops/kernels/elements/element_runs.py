@@ -1,0 +1,154 @@
+"""Runs of elements that follow each other both in an output and in what they are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import TypeAlias
+
+from tvm import s_tir, tirx
+from tvm.ir import TensorLoad
+
+from usmp.ops.kernels.call.operator_parts import are_all, substituted
+from usmp.ops.kernels.loops.line import Line
+from usmp.ops.kernels.loops.loops import loop
+from usmp.tir.nodes import nodes_of, sequence
+from usmp.tir.tensor_intrin import tensor_intrin
+
+_REPEATED = 128
+"""The most bytes of the stack that hold one element again and again."""
+
+Compute: TypeAlias = Callable[[Sequence[Line], Line, int], tirx.Stmt]
+"""Stores as many elements, computed from a line for each term."""
+
+
+@dataclass(frozen=True)
+class ElementRuns:
+    """Loops over the outer axes of an output, and calls for what follows each other in it.
+
+    Parameters
+    ----------
+    block
+        the only one of an operator.
+    terms
+        the elements that one of the output is computed from, of int8 if one is repeated.
+    compute
+        of a run.
+    fill
+        a function that fills memory with a byte.
+    outer
+        how many of the outermost axes have loops even if runs could be longer.
+    """
+
+    block: s_tir.SBlock
+    terms: tuple[TensorLoad, ...]
+    compute: Compute
+    fill: str
+    outer: int = 0
+
+    def by_rows(self, least: int) -> ElementRuns | None:
+        """The same with a loop over the outermost axis that has several elements; None if this is
+        the same, or if runs would have less than `least` elements."""
+        extents = [int(extent) for extent in self._output.shape]
+        outer = next((axis + 1 for axis, extent in enumerate(extents) if extent > 1), 0)
+        found = replace(self, outer=outer)
+        return found if outer > self._first and found.elements >= least else None
+
+    @cached_property
+    def _axes(self) -> tuple[tirx.Var, ...]:
+        return tuple(iter_var.var for iter_var in self.block.iter_vars)
+
+    @property
+    def _output(self) -> tirx.Var:
+        return self.block.body.buffer
+
+    @cached_property
+    def _first(self) -> int:
+        """The outermost axis without a loop, from which on each term follows as the output does,
+        or stays."""
+        runs = (min(self._followed(term), self._repeated(term)) for term in self.terms)
+        return max(self.outer, *runs)
+
+    @property
+    def elements(self) -> int:
+        """How many elements of the output follow each other; 0 if it has another order."""
+        if not are_all(self.block.body.indices, self._axes):
+            return 0
+        return prod(int(extent) for extent in self._output.shape[self._first :])
+
+    def _followed(self, term: TensorLoad) -> int:
+        """The outermost axis from which on a term follows as the output does."""
+        first = len(self._axes)
+        for back in range(1, min(len(self._axes), len(term.indices)) + 1):
+            is_axis = term.indices[-back].same_as(self._axes[-back])
+            if not is_axis or int(term.source.shape[-back]) != int(self._output.shape[-back]):
+                break
+            first = len(self._axes) - back
+        outer = term.indices[: len(term.indices) - (len(self._axes) - first)]
+        return len(self._axes) if _variables(outer) & set(self._axes[first:]) else first
+
+    def _repeated(self, term: TensorLoad) -> int:
+        """The outermost axis from which on a term is one element."""
+        used = _variables(term.indices)
+        return max((n + 1 for n, axis in enumerate(self._axes) if axis in used), default=0)
+
+    def stmt(self, outer: tuple[tirx.Expr, ...] = ()) -> tirx.Stmt:
+        """What computes all elements at some indices of the outer axes."""
+        axis = len(outer)
+        if axis < self._first:
+            var, extent = self._axes[axis], int(self._output.shape[axis])
+            return loop(var.name, extent, lambda i: self.stmt((*outer, i)), str(var.ty.dtype))
+        zeros = (tirx.IntImm(str(var.ty.dtype), 0) for var in self._axes[axis:])
+        known = dict(zip(self._axes, (*outer, *zeros), strict=True))
+
+        def line(buffer: tirx.Var, indices: Sequence[tirx.Expr]) -> Line:
+            return Line(buffer, tuple(substituted(index, known) for index in indices), 1)
+
+        output = line(self._output, self._axes)
+        if all(self._followed(term) <= self._first for term in self.terms):
+            followed = [line(term.source, term.indices) for term in self.terms]
+            return self.compute(followed, output, self.elements)
+        size = min(self.elements, _REPEATED)
+        lines: list[Line] = []
+        statements: list[tirx.Stmt] = []
+        for term in self.terms:
+            if self._followed(term) <= self._first:
+                lines.append(line(term.source, term.indices))
+                continue
+            kept = Line(
+                tirx.decl_buffer((size,), "int8", "repeated", scope="local"),
+                (tirx.IntImm("int32", 0),),
+                0,
+            )
+            lines.append(kept)
+            statements += self._filled(kept, substituted(term, known), size)
+        return sequence([*statements, *self._parts(lines, output, size)])
+
+    def _parts(self, lines: Sequence[Line], output: Line, size: int) -> Iterator[tirx.Stmt]:
+        """All elements, some at a time, for which there are repeated ones."""
+        whole, rest = divmod(self.elements, size)
+
+        def part(n: tirx.Expr, count: int) -> tirx.Stmt:
+            moved = [
+                line.from_element(n * size) if self._followed(term) <= self._first else line
+                for line, term in zip(lines, self.terms, strict=True)
+            ]
+            return self.compute(moved, output.from_element(n * size), count)
+
+        yield loop("part", whole, lambda n: part(n, size))
+        if rest:
+            yield part(tirx.IntImm("int32", whole), rest)
+
+    def _filled(self, kept: Line, element: tirx.Expr, size: int) -> Iterator[tirx.Stmt]:
+        """An element that is repeated."""
+        value = tirx.Var("value", "int8")
+        body = loop("i", size, lambda i: kept.store(i, value))
+        yield tirx.AllocBuffer(kept.buffer)
+        yield tirx.Bind(value, element)
+        yield tensor_intrin(self.fill, [kept.at(0), size, value.astype("int32")], body)
+
+
+def _variables(indices: Sequence[tirx.Expr]) -> set[tirx.Var]:
+    return {var for index in indices for var in nodes_of(index, tirx.Var)}

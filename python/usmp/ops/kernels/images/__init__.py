@@ -1,0 +1,1 @@
+"""Convolutions, by tiles of pixels and channels: in groups, depthwise, transposed."""

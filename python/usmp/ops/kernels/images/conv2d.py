@@ -1,0 +1,141 @@
+"""Convolutions by tiles of pixels and channels.
+
+Tiles of pixels come outermost, in raster order, and all channels of a tile within, so that outputs
+may be written over inputs that are done with. A tile whose window lies in the data needs no guard;
+any other pixel is computed by itself, from the taps that lie in the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tvm import tirx
+
+from usmp.ops.dot_products import Run, dot_products, window_products
+from usmp.ops.kernels.images.convolution import Convolution
+from usmp.ops.kernels.images.convolution_edges import edge, if_column, patched, patched_planes
+from usmp.ops.kernels.loops.index_ranges import IndexRange, inner_range, within
+from usmp.ops.kernels.loops.loops import loop, loop_by_tiles
+from usmp.ops.window import Window
+from usmp.tir.own_function import own_function
+
+PATCH_BYTES = 128
+"""The most that windows at the border are copied to, on the stack."""
+
+
+@dataclass(frozen=True)
+class RowTiles:
+    """Tiles of pixels in a row.
+
+    Parameters
+    ----------
+    origin
+        the column that the first one begins with; below 0, so that one begins with the first
+        column whose window lies in the data.
+    number
+        of tiles.
+    inner
+        those whose windows all lie in the data, if the row's do.
+    """
+
+    origin: int
+    number: int
+    inner: IndexRange
+
+
+def row_tiles(window: Window, pixels: int) -> RowTiles:
+    """The tiles of a row, of some pixels each."""
+    columns = inner_range(window, 1)
+    origin = columns.first % pixels - pixels if columns.first % pixels else 0
+    number = -(-(window.output[1] - origin) // pixels)
+    inner = IndexRange((columns.first - origin) // pixels, (columns.end - origin) // pixels)
+    return RowTiles(origin, number, inner)
+
+
+def convolution(conv: Convolution, pixels: int, channels: Sequence[int]) -> tirx.Stmt:
+    """The loops of a convolution.
+
+    Parameters
+    ----------
+    pixels
+        of a tile.
+    channels
+        of tiles, the greatest number first, and 1 at the end (see `loop_by_tiles`).
+    """
+    window = conv.window
+    rows, row = inner_range(window, 0), row_tiles(window, pixels)
+    inner = row.inner
+    covers = inner == IndexRange(0, row.number) and rows == IndexRange(0, window.output[0])
+
+    def of_tile(b: tirx.Var, y: tirx.Var, tile: tirx.Var) -> tirx.Stmt:
+        x = tile * pixels + row.origin
+        guard = [*within(y, rows, window.output[0]), *within(tile, inner, row.number)]
+        if conv.reads_planes:
+            some = inner.first < inner.end and rows.first < rows.end
+            is_inside = tirx.all(*guard) if guard and some else None
+            return patched_planes(conv, (b, y, x), pixels, channels, is_inside)
+        whole = own_function(
+            "tile",
+            loop_by_tiles(
+                "c", conv.outputs, channels, lambda c, n: inner_tile(conv, b, y, x, c, pixels, n)
+            ),
+        )
+        if covers:
+            return whole
+        if window.dilations[1] == 1 and pixels * conv.taps <= PATCH_BYTES:
+            single = patched(conv, (b, y, x), pixels, channels)
+        else:
+            single = loop("p", pixels, lambda p: if_column(window, x + p, edge(conv, b, y, x + p)))
+        if inner.first >= inner.end or rows.first >= rows.end:
+            return single
+        return tirx.IfThenElse(tirx.all(*guard), whole, single)
+
+    return loop(
+        "b",
+        conv.batch,
+        lambda b: loop(
+            "y",
+            window.output[0],
+            lambda y: loop("tile", row.number, lambda tile: of_tile(b, y, tile)),
+        ),
+    )
+
+
+def inner_tile(
+    conv: Convolution,
+    b: tirx.Expr,
+    y: tirx.Expr,
+    x: tirx.Expr,
+    c: tirx.Expr,
+    pixels: int,
+    channels: int,
+) -> list[tirx.Stmt]:
+    """Some channels of pixels whose windows lie in the data."""
+    window = conv.window
+    height, width = window.kernel
+    zero = tirx.IntImm("int32", 0)
+
+    def runs(kx: tirx.Expr, ky: tirx.Expr) -> Run:
+        row = y * window.strides[0] - window.padding[0] + ky * window.dilations[0]
+        column = x * window.strides[1] - window.padding[1] + kx * window.dilations[1]
+        return Run(conv.data, (b, row, column, zero), window.strides[1] * conv.channels)
+
+    tile = (pixels, channels)
+    offset = conv.accumulators.offset
+
+    def joined(acc: tirx.Var) -> tirx.Stmt:
+        weight = conv.weight_from(c, zero, zero)
+        rows, shape = (1, window.dilations[0]), (height, width * conv.channels)
+        return window_products(runs(zero, zero), rows, weight, shape, offset, acc, tile)
+
+    def separate(acc: tirx.Var) -> tirx.Stmt:
+        def tap(ky: tirx.Expr, kx: tirx.Expr) -> tirx.Stmt:
+            weight = conv.weight_from(c, ky, kx)
+            return dot_products(runs(kx, ky), weight, conv.channels, offset, acc, tile)
+
+        return loop("ky", height, lambda ky: loop("kx", width, lambda kx: tap(ky, kx)))
+
+    outputs = [(b, y, x + p) for p in range(pixels)]
+    products = joined if window.dilations[1] == 1 else separate
+    return conv.accumulators.tile(outputs, c, channels, products)

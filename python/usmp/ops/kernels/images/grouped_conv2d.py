@@ -1,0 +1,183 @@
+"""The kernels of convolutions in groups: the output channels of a group, by tiles of pixels.
+
+Depthwise, a channel of the data that makes several is a group.
+
+Tiles of pixels come outermost, in raster order, and all groups within, so that outputs may be
+written over inputs that are done with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from tvm import tirx
+
+from usmp.objects.cores import Core
+from usmp.objects.schedule import Schedule
+from usmp.ops.dot_products import Run, dot_products, window_products
+from usmp.ops.kernels.call.operator_call import OperatorCall
+from usmp.ops.kernels.costs import Costs, costs_of
+from usmp.ops.kernels.images.conv2d import row_tiles
+from usmp.ops.kernels.images.convolution import SINGLE_CHANNELS
+from usmp.ops.kernels.images.convolution_call import convolution_call
+from usmp.ops.kernels.images.convolution_edges import if_column
+from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.loops.accumulators import Accumulators, Indices
+from usmp.ops.kernels.loops.index_ranges import inner_range, within
+from usmp.ops.kernels.loops.loops import counted, loop, loop_by_tiles, tile_counts, tile_text
+from usmp.ops.window import Window
+
+_TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (4, 2, 1)))
+"""Numbers of pixels, and of channels."""
+
+
+def grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
+    """A convolution of NHWC data in groups, by tiles of one or two pixels."""
+    found = convolution_call(call)
+    if found is None or found.groups.number == 1 or found.groups.are_single_channels:
+        return None
+    operator, weight, groups = found.operator, found.weight, found.groups
+    ending = operator.ending_of(weight, folds=False)
+    flat = tirx.decl_buffer((weight.size,), "int8", "weight")
+    shape = (groups.number, groups.outputs, groups.depth)
+    conv = _Grouped(operator.data, flat, groups.window, *shape, ending.accumulators)
+    bodies = [conv.tiled(pixels, channels, costs_of(core)) for pixels, channels in _TILES]
+    return kernel(call, bodies, ending.replaced(flat, weight.ravel()))
+
+
+@dataclass(frozen=True)
+class _Grouped:
+    """A convolution of groups of `depth` channels, each of which gives `outputs` channels."""
+
+    data: tirx.Var
+    weight: tirx.Var
+    window: Window
+    groups: int
+    outputs: int
+    depth: int
+    accumulators: Accumulators
+
+    def tiled(self, pixels: int, channels: Sequence[int], costs: Costs) -> TiledBody:
+        """The loops by tiles, and what they take."""
+        tile = f"{counted(pixels, 'pixel')} x {tile_text(self.outputs, channels)}"
+        text = f"{tile}, {counted(self.groups, 'group')}"
+        taps = self.window.kernel[0] * self.window.kernel[1]
+        sums = sum(
+            count * (costs.pixel + costs.sums((pixels, size), taps, self.depth))
+            for size, count in tile_counts(self.outputs, channels)
+        )
+        outputs = int(self.data.shape[0]) * self.window.output[0] * self.window.output[1]
+        instructions = outputs * self.groups * (sums / pixels + self.outputs * costs.output)
+        return TiledBody(self._loops(pixels, channels), Schedule(text, int(instructions)))
+
+    def _loops(self, pixels: int, channels: Sequence[int]) -> tirx.Stmt:
+        window = self.window
+        rows, row = inner_range(window, 0), row_tiles(window, pixels)
+        height, width = window.output
+        is_reached = row.inner.first < row.inner.end and rows.first < rows.end
+
+        def of_tile(b: tirx.Expr, y: tirx.Expr, tile: tirx.Expr) -> tirx.Stmt:
+            x = tile * pixels + row.origin
+            whole = self._channels((b, y, x), pixels, channels, self._inner)
+            guard = [*within(y, rows, height), *within(tile, row.inner, row.number)]
+            if not guard and row.origin == 0 and row.number * pixels == width:
+                return whole
+            single = loop("p", pixels, lambda p: self._edge((b, y, x + p)))
+            return tirx.IfThenElse(tirx.all(*guard), whole, single) if is_reached else single
+
+        def of_row(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
+            return loop("tile", row.number, partial(of_tile, b, y))
+
+        batch = int(self.data.shape[0])
+        return loop("b", batch, lambda b: loop("y", height, partial(of_row, b)))
+
+    def _edge(self, pixel: Indices) -> tirx.Stmt:
+        """A pixel, if there is one, from the taps that lie in the data."""
+        body = self._channels(pixel, 1, SINGLE_CHANNELS, self._clipped)
+        return if_column(self.window, pixel[2], body)
+
+    def _channels(
+        self,
+        pixel: Indices,
+        pixels: int,
+        channels: Sequence[int],
+        products: Callable[[Indices, tuple[int, int], tirx.Expr, tirx.Expr, tirx.Var], tirx.Stmt],
+    ) -> tirx.Stmt:
+        """All channels of some pixels."""
+        b, y, x = pixel
+        outputs = [(b, y, x + p) for p in range(pixels)]
+
+        def tile(group: tirx.Expr, c: tirx.Expr, number: int) -> list[tirx.Stmt]:
+            first = group * self.outputs + c
+            add = partial(products, pixel, (pixels, number), group, first)
+            return self.accumulators.tile(outputs, first, number, add)
+
+        def of_group(group: tirx.Expr) -> tirx.Stmt:
+            return loop_by_tiles("c", self.outputs, channels, partial(tile, group))
+
+        return loop("group", self.groups, of_group)
+
+    def _inner(
+        self,
+        pixel: Indices,
+        tile: tuple[int, int],
+        group: tirx.Expr,
+        first: tirx.Expr,
+        acc: tirx.Var,
+    ) -> tirx.Stmt:
+        """The products of pixels whose windows lie in the data; the columns of a row of taps are at
+        one distance from each other."""
+        height, width = self.window.kernel
+        zero = tirx.IntImm("int32", 0)
+
+        def row(ky: tirx.Expr) -> tirx.Stmt:
+            data, weight = self._tap(pixel, group, first, ky, zero)
+            columns, shape = (2, self.window.dilations[1]), (width, self.depth)
+            offset = self.accumulators.offset
+            return window_products(data, columns, weight, shape, offset, acc, tile)
+
+        return loop("ky", height, row)
+
+    def _clipped(
+        self,
+        pixel: Indices,
+        tile: tuple[int, int],
+        group: tirx.Expr,
+        first: tirx.Expr,
+        acc: tirx.Var,
+    ) -> tirx.Stmt:
+        """The products of a pixel with the taps that lie in the data."""
+        window = self.window
+
+        def tap(ky: tirx.Expr, kx: tirx.Expr) -> tirx.Stmt:
+            data, weight = self._tap(pixel, group, first, ky, kx)
+            _, row, column, _ = data.indices
+            inside = tirx.all(row >= 0, row < window.data[0], column >= 0, column < window.data[1])
+            offset = self.accumulators.offset
+            products = dot_products(data, weight, self.depth, offset, acc, tile)
+            return tirx.IfThenElse(inside, products, None)
+
+        height, width = window.kernel
+        return loop("ky", height, lambda ky: loop("kx", width, partial(tap, ky)))
+
+    def _tap(
+        self,
+        pixel: Indices,
+        group: tirx.Expr,
+        first: tirx.Expr,
+        ky: tirx.Expr,
+        kx: tirx.Expr,
+    ) -> tuple[Run, Run]:
+        """The channels of a group at a tap, and their weights of output channels from `first`."""
+        window, (b, y, x) = self.window, pixel
+        height, width = window.kernel
+        row = y * window.strides[0] - window.padding[0] + ky * window.dilations[0]
+        column = x * window.strides[1] - window.padding[1] + kx * window.dilations[1]
+        distance = window.strides[1] * int(self.data.shape[3])
+        begin = ((first * height + ky) * width + kx) * self.depth
+        return (
+            Run(self.data, (b, row, column, group * self.depth), distance),
+            Run(self.weight, (begin,), height * width * self.depth),
+        )

@@ -1,0 +1,247 @@
+"""Transposed convolutions as convolutions of their phases.
+
+Output pixels that are a stride apart are reached by the same taps, from neighboring pixels of the
+data: they are an ordinary convolution with a part of the kernel. Tiles of pixels of all phases come
+in raster order, so that outputs may be written over inputs that are done with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+
+import numpy as np
+from tvm import tirx
+
+from usmp.ops.kernels.images.conv2d import inner_tile
+from usmp.ops.kernels.images.convolution import Convolution
+from usmp.ops.kernels.images.convolution_edges import edge
+from usmp.ops.kernels.loops.accumulators import Accumulators, Indices
+from usmp.ops.kernels.loops.index_ranges import IndexRange
+from usmp.ops.kernels.loops.loops import loop, loop_by_tiles
+from usmp.ops.quantized.transposed_convolution import TransposedSide
+from usmp.tir.nodes import sequence
+from usmp.tir.own_function import own_function
+
+Sides = tuple[TransposedSide, TransposedSide]
+
+
+@dataclass(frozen=True)
+class SidePhase:
+    """Rows, or columns, of the output that are reached by the same taps.
+
+    The g-th of them is `g * stride + origin`. To it lead the `taps` elements of the data from
+    `g - padding` on, the last of them by tap `first_tap` of the kernel, the one before by tap
+    `first_tap + stride`, and so on.
+    """
+
+    side: TransposedSide
+    first_tap: int
+
+    @property
+    def taps(self) -> int:
+        """Of the kernel, that lead to each."""
+        return max(0, -(-(self.side.kernel - self.first_tap) // self.side.stride))
+
+    @property
+    def origin(self) -> int:
+        """Where the first would be; less than 0 if it is not in the output."""
+        return self.first_tap - self.side.padding % self.side.stride
+
+    @property
+    def padding(self) -> int:
+        """Elements before the data that are asked for first."""
+        return self.taps - 1 - self.side.padding // self.side.stride
+
+    @property
+    def existing(self) -> IndexRange:
+        """Those that are in the output."""
+        return IndexRange(
+            int(self.origin < 0), -((self.origin - self.side.output) // self.side.stride)
+        )
+
+    @property
+    def inner(self) -> IndexRange:
+        """Those that are reached from within the data by all taps."""
+        before = self.side.padding // self.side.stride
+        first = max(self.padding, self.existing.first)
+        return IndexRange(first, max(first, min(self.side.data - before, self.existing.end)))
+
+
+Phases = tuple[SidePhase, SidePhase]
+
+
+def phases_of(sides: Sides) -> list[Phases]:
+    """Those of rows and columns, in raster order."""
+    rows, columns = ([SidePhase(side, tap) for tap in range(side.stride)] for side in sides)
+    return list(product(rows, columns))
+
+
+def phase_weight(weight: np.ndarray, phases: Phases) -> np.ndarray:
+    """The part of the kernel of a phase, in the order of the data.
+
+    Parameters
+    ----------
+    weight
+        (output channels, kernel height, kernel width, channels).
+
+    Returns
+    -------
+    np.ndarray
+        (output channels, rows, columns, channels).
+    """
+    (y, down), (x, along) = ((phase.first_tap, phase.side.stride) for phase in phases)
+    return weight[:, y::down, x::along][:, ::-1, ::-1]
+
+
+@dataclass(frozen=True)
+class PhaseConvolution:
+    """The convolution of a phase, which counts its pixels by themselves; `phases` are its rows and
+    columns."""
+
+    phases: Phases
+    conv: Convolution
+
+
+def transposed_convolution(
+    by_phase: Sequence[PhaseConvolution], pixels: int, channels: Sequence[int]
+) -> tirx.Stmt:
+    """The loops of a transposed convolution.
+
+    Parameters
+    ----------
+    by_phase
+        all phases in raster order.
+    pixels
+        of a tile, all of one phase.
+    channels
+        of tiles (see `loop_by_tiles`).
+    """
+    by_row: dict[int, list[PhaseConvolution]] = {}
+    for phase in by_phase:
+        by_row.setdefault(phase.phases[0].first_tap, []).append(phase)
+    rows = [phases[0].phases[0] for phases in by_row.values()]
+    columns = [phase.phases[1] for phase in by_row[0]]
+    tiles = _tiles_of_row(columns, pixels)
+
+    def of_row(b: tirx.Expr, y: tirx.Expr, in_row: Sequence[PhaseConvolution]) -> tirx.Stmt:
+        def of_tile(tile: tirx.Expr) -> tirx.Stmt:
+            x = tile * pixels + tiles.origin
+            return sequence(
+                [_pixels(p, (b, y, x), (tile, tiles), pixels, channels) for p in in_row]
+            )
+
+        body = loop("tile", tiles.number, of_tile)
+        return _if_within(y, in_row[0].phases[0].existing, _groups(rows), body)
+
+    def of_rows(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
+        return sequence([of_row(b, y, in_row) for in_row in by_row.values()])
+
+    batch = by_phase[0].conv.batch
+    return loop("b", batch, lambda b: loop("y", _groups(rows).end, partial(of_rows, b)))
+
+
+@dataclass(frozen=True)
+class _Tiles:
+    """Tiles of pixels of each phase in a row; `origin` is the first pixel, 0 or less."""
+
+    origin: int
+    number: int
+    pixels: int
+
+    @property
+    def covered(self) -> IndexRange:
+        """The pixels of all tiles."""
+        return IndexRange(self.origin, self.origin + self.number * self.pixels)
+
+    def within(self, bounds: IndexRange) -> IndexRange:
+        """The tiles whose pixels are all in a range."""
+        first = -(-(bounds.first - self.origin) // self.pixels)
+        return IndexRange(first, max(first, (bounds.end - self.origin) // self.pixels))
+
+
+def _groups(phases: Sequence[SidePhase]) -> IndexRange:
+    """All pixels, of each phase."""
+    return IndexRange(0, max(phase.existing.end for phase in phases))
+
+
+def _tiles_of_row(phases: Sequence[SidePhase], pixels: int) -> _Tiles:
+    """Tiles of which one begins where all phases have all their taps."""
+    origin = -(-max(phase.inner.first for phase in phases) % pixels)
+    return _Tiles(origin, -(-(_groups(phases).end - origin) // pixels), pixels)
+
+
+def _pixels(
+    phase: PhaseConvolution,
+    first: Indices,
+    place: tuple[tirx.Expr, _Tiles],
+    pixels: int,
+    channels: Sequence[int],
+) -> tirx.Stmt:
+    """Some pixels of a phase."""
+    (b, y, x), (rows, columns), conv = first, phase.phases, phase.conv
+    tile, tiles = place
+
+    def single(p: tirx.Expr) -> tirx.Stmt:
+        pixel = _edge if rows.taps * columns.taps else _untouched
+        return _if_within(x + p, columns.existing, tiles.covered, pixel(conv, (b, y, x + p)))
+
+    def whole(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
+        return inner_tile(conv, b, y, x, c, pixels, number)
+
+    singles = loop("p", pixels, single)
+    inner = tiles.within(columns.inner)
+    if not rows.taps * columns.taps or inner.first >= inner.end:
+        return singles
+    if rows.inner.first >= rows.inner.end:
+        return singles
+    inside = own_function("tile", loop_by_tiles("c", conv.outputs, channels, whole))
+    guard = [
+        *_within(y, rows.inner, rows.existing),
+        *_within(tile, inner, IndexRange(0, tiles.number)),
+    ]
+    return tirx.IfThenElse(tirx.all(*guard), inside, singles) if guard else inside
+
+
+def _edge(conv: Convolution, pixel: Indices) -> tirx.Stmt:
+    return edge(conv, *pixel)
+
+
+def _untouched(conv: Convolution, pixel: Indices) -> tirx.Stmt:
+    """A pixel that no tap leads to."""
+
+    def store(c: tirx.Expr) -> tirx.Stmt:
+        return conv.accumulators.store(conv.accumulators.first(c), (*pixel, c))
+
+    return loop("c", conv.outputs, store)
+
+
+def _within(index: tirx.Expr, bounds: IndexRange, known: IndexRange) -> list[tirx.Expr]:
+    """The conditions that an index that is `known` to be in one range is in another."""
+    return [
+        *([index >= bounds.first] if bounds.first > known.first else []),
+        *([index < bounds.end] if bounds.end < known.end else []),
+    ]
+
+
+def _if_within(
+    index: tirx.Expr, bounds: IndexRange, known: IndexRange, body: tirx.Stmt
+) -> tirx.Stmt:
+    guard = _within(index, bounds, known)
+    return tirx.IfThenElse(tirx.all(*guard), body, None) if guard else body
+
+
+def stored_by_phase(accumulators: Accumulators, phases: Phases) -> Accumulators:
+    """The same, for pixels that are counted in a phase."""
+
+    def store(accumulator: tirx.Expr, indices: Indices) -> tirx.Stmt:
+        b, y, x, c = indices
+        row, column = (
+            index * phase.side.stride + phase.origin
+            for index, phase in zip((y, x), phases, strict=True)
+        )
+        return accumulators.store(accumulator, (b, row, column, c))
+
+    return replace(accumulators, store=store)

@@ -1,0 +1,84 @@
+"""The kernels of convolutions without groups: also depthwise ones of data with one channel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tvm import tirx
+from tvm.ir import TensorLoad, Var
+
+from usmp.objects.cores import PORTABLE, Core
+from usmp.objects.schedule import Schedule
+from usmp.ops.kernels.call.operator_call import OperatorCall
+from usmp.ops.kernels.call.operator_parts import OperatorParts
+from usmp.ops.kernels.costs import Costs, costs_of
+from usmp.ops.kernels.images.conv2d import convolution
+from usmp.ops.kernels.images.convolution import Convolution
+from usmp.ops.kernels.images.convolution_call import convolution_call
+from usmp.ops.kernels.images.convolution_costs import convolution_instructions
+from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.loops.loops import counted, tile_text
+from usmp.ops.window import Window
+from usmp.tir.nodes import nodes_of
+
+_TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (6, 4, 2, 1)))
+"""Numbers of pixels, and of channels."""
+
+_MOST_PLANES_BYTES = 256
+"""Of a window of data with channels first, which is copied to the stack."""
+
+
+def conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
+    """A convolution to NHWC data without groups, by tiles of one or two pixels."""
+    found = convolution_call(call, may_read_planes=True)
+    if found is None or found.groups.number != 1:
+        return None
+    operator, window, outputs = found.operator, found.groups.window, found.groups.outputs
+    if found.reads_planes and found.weight.shape[1] > _MOST_PLANES_BYTES:
+        return None
+    if not found.reads_planes and _is_of_single_pixels(window, operator.parts):
+        pixels = window.data[0] * window.data[1]
+        window = replace(window, data=(1, pixels), output=(1, pixels))
+    weight = found.weight
+    ending = operator.ending_of(weight, folds=not core.has_dsp, together=core == PORTABLE)
+    flat = tirx.decl_buffer((weight.size,), "int8", "weight")
+    conv = Convolution(
+        operator.data, flat, window, outputs, ending.accumulators, found.reads_planes
+    )
+    replaced = ending.replaced(flat, weight.ravel())
+    bodies = [_tiled(conv, pixels, channels, costs_of(core)) for pixels, channels in _TILES]
+    return kernel(call, bodies, replaced)
+
+
+def _tiled(conv: Convolution, pixels: int, channels: Sequence[int], costs: Costs) -> TiledBody:
+    tile = f"{counted(pixels, 'pixel')} x {tile_text(conv.outputs, channels)}"
+    schedule = Schedule(tile, convolution_instructions(conv, pixels, channels, costs))
+    return TiledBody(convolution(conv, pixels, channels), schedule)
+
+
+def _is_of_single_pixels(window: Window, parts: OperatorParts) -> bool:
+    """Whether each output pixel is made of the pixel there, so that all can count as one row."""
+    _, y, x, _ = parts.indices
+    extents = [int(extent) for extent in parts.output.shape[1:3]]
+
+    def is_of_its_pixel(load: TensorLoad) -> bool:
+        if not {y, x} & set(nodes_of(load, Var)):
+            return True
+        return (
+            len(load.indices) == 4
+            and [int(extent) for extent in load.source.shape[1:3]] == extents
+            and all(a.same_as(b) for a, b in zip(load.indices[:3], parts.indices, strict=False))
+        )
+
+    # What else depends on the place is not known.
+    loads = nodes_of(parts.value, TensorLoad)
+    places = [v for load in loads for v in nodes_of(load, Var) if v in (y, x)]
+    if len(places) != sum(v in (y, x) for v in nodes_of(parts.value, Var)):
+        return False
+    return (
+        window.kernel == window.strides == (1, 1)
+        and window.padding == (0, 0)
+        and window.data == window.output
+        and all(map(is_of_its_pixel, loads))
+    )

@@ -1,0 +1,35 @@
+"""The kernels of depthwise convolutions."""
+
+from __future__ import annotations
+
+from tvm import tirx
+
+from usmp.objects.cores import PORTABLE, Core
+from usmp.objects.schedule import Schedule
+from usmp.ops.kernels.call.operator_call import OperatorCall
+from usmp.ops.kernels.costs import costs_of
+from usmp.ops.kernels.images.convolution_call import convolution_call
+from usmp.ops.kernels.images.convolution_costs import depthwise_instructions
+from usmp.ops.kernels.images.depthwise import CHANNELS, Depthwise, packed
+from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.loops.loops import tile_text
+
+
+def depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
+    """A convolution of each channel by itself, which gives one output channel."""
+    found = convolution_call(call)
+    if found is None or not found.groups.are_single_channels:
+        return None
+    operator, window, by_channel = found.operator, found.groups.window, found.weight
+    if by_channel.size == 1:
+        # One factor for all pixels: a convolution takes several pixels at a time.
+        return None
+    channels = found.groups.number
+    values = packed(by_channel)
+    weight = tirx.decl_buffer(values.shape, "int8", "weight")
+    ending = operator.ending_of(by_channel, folds=not core.has_dsp, together=core == PORTABLE)
+    depthwise = Depthwise(operator.data, weight, window, ending.accumulators)
+    replaced = ending.replaced(weight, values)
+    instructions = depthwise_instructions(depthwise, costs_of(core))
+    schedule = Schedule(f"1 pixel x {tile_text(channels, (CHANNELS, 1))}", instructions)
+    return kernel(call, [TiledBody(depthwise.loops(), schedule)], replaced)

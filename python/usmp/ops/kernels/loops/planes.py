@@ -1,0 +1,63 @@
+"""Windows of images with their channels first, copied to lie as those with channels last."""
+
+from __future__ import annotations
+
+from tvm import tirx
+
+from usmp.ops.kernels.loops.accumulators import Indices
+from usmp.ops.kernels.loops.loops import loop, unrolled_loop
+from usmp.ops.window import Window
+
+_MOST_UNROLLED = 8
+"""Columns of a window that C copies by a statement each."""
+
+
+def copy_planes(
+    data: tirx.Var,
+    window: Window,
+    pixel: Indices,
+    padding: int,
+    copy: tirx.Var,
+    first: tirx.Expr | int,
+    is_inside: tirx.Expr | None = None,
+) -> tirx.Stmt:
+    """Copy what the window of a pixel covers, in the order (row, column, channel).
+
+    Parameters
+    ----------
+    data
+        (batch, channels, height, width) of int8.
+    pixel
+        batch, row and column of the output.
+    padding
+        what is outside of the data.
+    copy, first
+        where to, and its first element.
+    is_inside
+        what holds only where the window lies in the data, and is asked first.
+    """
+    b, y, x = pixel
+    (height, width), channels = window.kernel, int(data.shape[1])
+    top = y * window.strides[0] - window.padding[0]
+    left = x * window.strides[1] - window.padding[1]
+    rows, columns = window.data
+
+    def copied(guarded: bool) -> tirx.Stmt:
+        def element(c: tirx.Expr, ky: tirx.Expr, kx: tirx.Expr) -> tirx.Stmt:
+            row = top + ky * window.dilations[0]
+            column = left + kx * window.dilations[1]
+            value = data[b, c, row, column]
+            if guarded:
+                exists = tirx.all(row >= 0, row < rows, column >= 0, column < columns)
+                value = tirx.if_then_else(exists, value, tirx.IntImm("int8", padding))
+            return tirx.BufferStore(copy, value, [((ky * width + kx) * channels + c) + first])
+
+        def line(c: tirx.Expr, ky: tirx.Expr) -> tirx.Stmt:
+            each = loop if guarded or width > _MOST_UNROLLED else unrolled_loop
+            return each("kx", width, lambda kx: element(c, ky, kx))
+
+        return loop("c", channels, lambda c: loop("ky", height, lambda ky: line(c, ky)))
+
+    if is_inside is None:
+        return copied(True)
+    return tirx.IfThenElse(is_inside, copied(False), copied(True))

@@ -1,0 +1,1 @@
+"""Products of matrices, and of vectors by constant weights."""

@@ -1,0 +1,1 @@
+"""Sums, means and greatest values of pixels."""

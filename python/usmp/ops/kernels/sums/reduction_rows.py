@@ -1,0 +1,156 @@
+"""Rows of an image that are summed or compared one after the other, for operators that run
+interleaved: a kernel that makes one channel after the other would need all rows at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from tvm import tirx
+from tvm.ir import Range, TensorLoad
+from tvm.sym import Analyzer
+
+from usmp.objects.cores import Core
+from usmp.objects.schedule import Schedule
+from usmp.ops.kernels.call.operator_call import OperatorCall
+from usmp.ops.kernels.call.operator_parts import OperatorParts
+from usmp.ops.kernels.kernel import TiledBody
+from usmp.ops.kernels.loops.loops import loop, loop_by_tiles
+from usmp.ops.kernels.sums.reductions import CHANNELS, LEAST, reduced
+from usmp.tir.nodes import sequence
+from usmp.tir.tensor_intrin import tensor_intrin
+
+_MOST_VECTOR_PIXELS = 256
+"""Pixels whose sum fits 16 bits."""
+
+
+@dataclass(frozen=True)
+class ReducedImage:
+    """An operator that reduces all rows and pixels of an image, and keeps its channels.
+
+    Parameters
+    ----------
+    data
+        (rows, pixels of a row, channels) of int8, and axes of one element.
+    axis
+        of the output: the one of its channels.
+    """
+
+    parts: OperatorParts
+    data: tirx.Var
+    rows: int
+    pixels: int
+    channels: int
+    axis: int
+
+    def element(self, row: tirx.Expr, pixel: tirx.Expr, channel: tirx.Expr) -> tirx.Expr:
+        """One of the data."""
+        index = (row * self.pixels + pixel) * self.channels + channel
+        first = [tirx.IntImm("int32", 0) for _ in self.data.shape[1:]]
+        taken: tirx.Expr = self.data[(*first, index)]
+        return taken
+
+    def output(self, channel: tirx.Expr) -> list[tirx.Expr]:
+        """The indices of an output."""
+        indices: list[tirx.Expr] = [tirx.IntImm("int32", 0) for _ in self.parts.output.shape]
+        indices[self.axis] = channel
+        return indices
+
+
+def rows_of_reduction(call: OperatorCall, core: Core) -> TiledBody | None:
+    """A schedule whose outermost loop is over the rows of the data, with an accumulator for each
+    channel; None if the operator does not reduce all of an image."""
+    image = _image_of(call)
+    if image is None:
+        return None
+    found, parts = image, image.parts
+    acc = tirx.decl_buffer((image.channels,), "int32", "accumulators")
+    least = tirx.IntImm("int32", LEAST[parts.reduction])
+    is_vector = core.has_mve and parts.reduction is tirx.Add
+    row = _vector_row if is_vector and image.pixels <= _MOST_VECTOR_PIXELS else _row
+
+    def store(c: tirx.Expr) -> tirx.Stmt:
+        indices = found.output(c)
+        return tirx.BufferStore(parts.output, parts.element(acc[c], indices), indices)
+
+    body = [
+        tirx.AllocBuffer(acc),
+        loop("c", image.channels, lambda c: tirx.BufferStore(acc, least, [c])),
+        loop("y", image.rows, lambda y: row(found, y, acc)),
+        loop("c", image.channels, store),
+    ]
+    return TiledBody(sequence(body), Schedule("1 row, an accumulator for each channel"))
+
+
+def _row(image: ReducedImage, y: tirx.Expr, accumulators: tirx.Var) -> tirx.Stmt:
+    """Pixel by pixel, so that no row of them need be kept; four channels at a time."""
+    reduction = image.parts.reduction
+
+    def tile(x: tirx.Expr, c: tirx.Expr, number: int) -> list[tirx.Stmt]:
+        acc = tirx.decl_buffer((number,), "int32", "acc", scope="local")
+        return [
+            tirx.AllocBuffer(acc),
+            *(tirx.BufferStore(acc, accumulators[c + n], [n]) for n in range(number)),
+            reduced(reduction, lambda k, n: image.element(y, x + k, c + n), image.channels, 1, acc),
+            *(tirx.BufferStore(accumulators, acc[n], [c + n]) for n in range(number)),
+        ]
+
+    def pixel(x: tirx.Expr) -> tirx.Stmt:
+        tiles = (CHANNELS, 1)
+        return loop_by_tiles("c", image.channels, tiles, lambda c, number: tile(x, c, number))
+
+    return loop("x", image.pixels, pixel)
+
+
+def _vector_row(image: ReducedImage, y: tirx.Expr, acc: tirx.Var) -> tirx.Stmt:
+    """All channels by one call."""
+    zero = tirx.IntImm("int32", 0)
+
+    def added(k: tirx.Expr, c: tirx.Expr) -> tirx.Stmt:
+        return tirx.BufferStore(acc, acc[c] + image.element(y, k, c).astype("int32"), [c])
+
+    body = loop("k", image.pixels, lambda k: loop("c", image.channels, lambda c: added(k, c)))
+    arguments = [image.element(y, zero, zero), acc[0], image.pixels, image.channels]
+    return tensor_intrin("tvmgen_mve_add_pixels", arguments, body)
+
+
+def _image_of(call: OperatorCall) -> ReducedImage | None:
+    """The image that an operator reduces as a whole; None if it does anything else."""
+    parts = call.parts
+    load = None if parts is None else _reduced_element(parts)
+    if parts is None or load is None:
+        return None
+    extents = dict(zip(parts.axes, parts.extents, strict=True))
+    number = len(parts.indices)
+    kept = [axis for axis in parts.axes[:number] if extents[axis] > 1]
+    summed = [axis for axis in parts.axes[number:] if extents[axis] > 1]
+    analyzer = Analyzer()
+    for axis, extent in extents.items():
+        analyzer.bind(axis, Range(0, extent))
+    lying = [
+        (analyzer.simplify(index), int(extent))
+        for index, extent in zip(load.indices, load.source.shape, strict=True)
+        if int(extent) > 1
+    ]
+    # Rows, then pixels, then channels, all of them and as they lie in the data.
+    expected = [*summed, *kept]
+    is_image = bool(summed) and len(kept) <= 1 and len(lying) == len(expected)
+    if not is_image or not all(
+        index.same_as(axis) and extent == extents[axis]
+        for (index, extent), axis in zip(lying, expected, strict=True)
+    ):
+        return None
+    rows, *columns = (extents[axis] for axis in summed)
+    channel = next((n for n in range(number) if extents[parts.axes[n]] > 1), 0)
+    channels = extents[kept[0]] if kept else 1
+    return ReducedImage(parts, load.source, rows, prod(columns), channels, channel)
+
+
+def _reduced_element(parts: OperatorParts) -> TensorLoad | None:
+    """An element of the data, if those are int8 and are reduced in 32 bits as they are."""
+    value = parts.sum
+    if not isinstance(value, tirx.Cast) or not isinstance(value.value, TensorLoad):
+        return None
+    load: TensorLoad = value.value
+    types = str(load.source.dtype), str(parts.accumulator.dtype)
+    return load if types == ("int8", "int32") else None

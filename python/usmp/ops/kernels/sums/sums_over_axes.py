@@ -1,0 +1,133 @@
+"""The kernels of sums and means over axes that follow each other, such as those of an image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from tvm import tirx
+from tvm.ir import TensorLoad
+
+from usmp.objects.cores import Core
+from usmp.objects.schedule import Schedule
+from usmp.ops.kernels.call.operator_call import OperatorCall
+from usmp.ops.kernels.call.operator_parts import OperatorParts
+from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
+from usmp.ops.kernels.loops.loops import loop, loop_by_tiles, tile_text
+from usmp.ops.kernels.sums.reduction_rows import rows_of_reduction
+from usmp.ops.kernels.sums.reductions import CHANNELS, beginnings, reduced
+from usmp.ops.records.reductions import SumOp
+from usmp.tir.nodes import nodes_of
+
+
+@dataclass(frozen=True)
+class SumsOverAxes:
+    """Sums of int8 over axes that follow each other, and that others follow.
+
+    Parameters
+    ----------
+    outer, count, inner
+        elements before the axes that are summed, over these, and after them.
+    """
+
+    parts: OperatorParts
+    data: tirx.Var
+    outer: int
+    count: int
+    inner: int
+
+    def element(self, b: tirx.Expr, k: tirx.Expr, c: tirx.Expr) -> tirx.Expr:
+        """The one of the data that is the k-th of those that are summed."""
+        taken: tirx.Expr = self.data[_flat(self.data, (b * self.count + k) * self.inner + c)]
+        return taken
+
+    def output(self, b: tirx.Expr, c: tirx.Expr) -> tuple[tirx.Expr, ...]:
+        """The indices of a sum."""
+        return tuple(_flat(self.parts.output, b * self.inner + c))
+
+
+def sums_over_axes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
+    """Four channels at a time, which are all axes behind those that are summed."""
+    sums = sums_over_axes_of(call)
+    if sums is None:
+        return None
+    body = loop("b", sums.outer, lambda b: _channels(sums, b))
+    tiled = TiledBody(body, Schedule(tile_text(sums.inner, (CHANNELS, 1))))
+    return kernel(call, [tiled], {}, rows_of_reduction(call, core))
+
+
+def sums_over_axes_of(call: OperatorCall) -> SumsOverAxes | None:
+    """The sums or means that an operator computes; None if it is anything else."""
+    record = call.records[0] if len(call.records) == 1 else None
+    if not isinstance(record, SumOp):
+        return None
+    parts = call.parts
+    data = None if parts is None else _summed(parts)
+    if parts is None or data is None:
+        return None
+    extents = [int(extent) for extent in data.shape]
+    axes = sorted(set(record.axes))
+    first, end = axes[0], axes[-1] + 1
+    if axes != list(range(first, end)) or end == len(extents):
+        return None
+    if not _is_read_as_it_lies(parts, data, axes):
+        return None
+    counts = prod(extents[:first]), prod(extents[first:end]), prod(extents[end:])
+    return SumsOverAxes(parts, data, *counts)
+
+
+def _summed(parts: OperatorParts) -> tirx.Var | None:
+    """The data, if its elements are summed in 32 bits and nothing else is read."""
+    value = parts.sum
+    is_element = isinstance(value, tirx.Cast) and isinstance(value.value, TensorLoad)
+    if not is_element or parts.reduction is not tirx.Add:
+        return None
+    loads = nodes_of(parts.value, TensorLoad)
+    if not all(load.source.same_as(parts.accumulator) for load in loads):
+        return None
+    data: tirx.Var = value.value.source
+    return data if (str(data.dtype), str(parts.accumulator.dtype)) == ("int8", "int32") else None
+
+
+def _is_read_as_it_lies(parts: OperatorParts, data: tirx.Var, axes: Sequence[int]) -> bool:
+    """Whether each axis of the data is one of the output or of those that are summed."""
+    kept, summed = parts.axes[: len(parts.indices)], parts.axes[len(parts.indices) :]
+    (load,) = nodes_of(parts.sum, TensorLoad)
+    if (len(kept) + len(axes), len(summed)) != (len(load.indices), len(axes)):
+        return False
+    expected = list(kept)
+    expected[axes[0] : axes[0]] = summed
+    extents = dict(zip(parts.axes, parts.extents, strict=True))
+    return all(
+        extents[axis] == int(extent) and (int(extent) == 1 or index.same_as(axis))
+        for index, axis, extent in zip(load.indices, expected, data.shape, strict=True)
+    )
+
+
+def _channels(sums: SumsOverAxes, b: tirx.Expr) -> tirx.Stmt:
+    """All sums over the same elements of the outer axes."""
+    parts, inner = sums.parts, sums.inner
+
+    def tile(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
+        acc = tirx.decl_buffer((number,), "int32", "acc", scope="local")
+
+        def store(n: int) -> tirx.Stmt:
+            indices = sums.output(b, c + n)
+            return tirx.BufferStore(parts.output, parts.element(acc[n], indices), list(indices))
+
+        return [
+            tirx.AllocBuffer(acc),
+            *beginnings(parts.reduction, acc),
+            reduced(
+                parts.reduction, lambda k, n: sums.element(b, k, c + n), inner, sums.count, acc
+            ),
+            *(store(n) for n in range(number)),
+        ]
+
+    return loop_by_tiles("c", inner, (CHANNELS, 1), tile)
+
+
+def _flat(buffer: tirx.Var, index: tirx.Expr) -> list[tirx.Expr]:
+    """The indices of an element by its number among all."""
+    return [*(tirx.IntImm("int32", 0) for _ in buffer.shape[1:]), index]
