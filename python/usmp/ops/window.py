@@ -73,6 +73,12 @@ class Window:
     padding: tuple[int, int]
     output: tuple[int, int]
 
+    @property
+    def is_pointwise(self) -> bool:
+        """Whether each output is made of the pixel there."""
+        is_single = self.kernel == self.strides == (1, 1) and self.padding == (0, 0)
+        return is_single and self.output == self.data
+
     def taps(self) -> tuple[tirx.IterVar, tirx.IterVar]:
         """Return reduction axes over the kernel's rows and columns."""
         height, width = self.kernel
@@ -89,6 +95,21 @@ class Window:
             for side in (0, 1)
         )
         return row, column
+
+    def origin(self, y: tirx.Expr, x: tirx.Expr) -> tuple[tirx.Expr, tirx.Expr]:
+        """Return the row and column of the data that the first tap of an output is at."""
+        return y * self.strides[0] - self.padding[0], x * self.strides[1] - self.padding[1]
+
+    def tap(
+        self, y: tirx.Expr, x: tirx.Expr, ky: tirx.Expr, kx: tirx.Expr
+    ) -> tuple[tirx.Expr, tirx.Expr]:
+        """Return the row and column of the data that a tap of an output is at."""
+        row, column = self.origin(y, x)
+        return row + ky * self.dilations[0], column + kx * self.dilations[1]
+
+    def has(self, row: tirx.Expr, column: tirx.Expr) -> tirx.Expr:
+        """Return whether a row and a column are those of the data."""
+        return tirx.all(row >= 0, row < self.data[0], column >= 0, column < self.data[1])
 
     def inside(self, position: tuple[tirx.Expr, tirx.Expr]) -> tirx.Expr | None:
         """Return whether a position is in the data; None if every position is."""

@@ -44,7 +44,7 @@ _BUILTINS = {"__builtins__": {"len": len, "min": min, "range": range, "parts": _
 
 def expand(template: str, names: Names) -> str:
     """Return the C of a template."""
-    lines = _expanded(_joined(template), names)
+    lines = _expanded(_joined(template), {**_BUILTINS, **names})
     text = "\n".join(map(broken, lines))
     return re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
 
@@ -68,7 +68,9 @@ def _expanded(lines: Sequence[str], names: Names) -> Iterator[str]:
     while position < len(lines):
         line = lines[position]
         position += 1
-        if let := _LET.fullmatch(line):
+        if "$" not in line:
+            yield line
+        elif let := _LET.fullmatch(line):
             names = {**names, let[1]: _evaluated(let[2], names)}
         elif block := _BLOCK.fullmatch(line):
             end, otherwise = _end_of_block(lines, position)
@@ -107,7 +109,7 @@ def _values(clause: str, names: Names) -> list[Names]:
 
 
 def _evaluated(expression: str, names: Names) -> Any:
-    return eval(_code(expression), {**_BUILTINS, **names})
+    return eval(_code(expression), dict(names))
 
 
 @cache
@@ -116,9 +118,6 @@ def _code(expression: str) -> CodeType:
 
 
 def _filled(line: str, names: Names) -> str:
-    if "$" not in line:
-        return line
-
     def listed(found: re.Match[str]) -> str:
         texts = [_filled(found[1], {**names, **each}) for each in _values(found[2], names)]
         return ", ".join(texts) or _NOTHING

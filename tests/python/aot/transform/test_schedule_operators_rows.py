@@ -5,7 +5,7 @@ import pytest
 from tvm import relax, tirx
 from tvm.ir import IRModule
 
-from ops.kernels.test_pooling import RescalingInterpreter
+from ops.kernels.sums.test_pooling import RescalingInterpreter
 from support.counted_stores import is_update, stores
 from support.tir_memory import Pointer
 from usmp.aot.transform.lower_operators import LowerOperators

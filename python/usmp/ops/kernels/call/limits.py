@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tvm import tirx
 
 _INT8 = (-128, 127)
+_MOST_OFFSET = 128
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,22 @@ class Limits:
         return tirx.min(tirx.max(value, low), high).astype("int8")
 
 
+def split_constant(value: tirx.Expr) -> tuple[tirx.Expr, int]:
+    """Return the expression that a constant is added to, or subtracted from, and what is added."""
+    if not isinstance(value, tirx.Add | tirx.Sub) or not isinstance(value.b, tirx.IntImm):
+        return value, 0
+    return value.a, int(value.b) if isinstance(value, tirx.Add) else -int(value.b)
+
+
+def centered(value: tirx.Expr) -> tuple[tirx.Expr, int] | None:
+    """Return an int8 expression and what is added to it, up to 128 either way; None if a value is
+    anything else."""
+    inner, offset = split_constant(value)
+    if not isinstance(inner, tirx.Cast) or abs(offset) > _MOST_OFFSET:
+        return None
+    return (inner.value, offset) if str(inner.value.ty.dtype) == "int8" else None
+
+
 def limits_of(value: tirx.Expr) -> tuple[tirx.Expr, Limits] | None:
     """An int8 expression as an inner one and what is done with that; None if it is anything else
     than an addition and a clamp."""
@@ -70,8 +87,8 @@ def _limited(value: tirx.Expr) -> tuple[tirx.Expr | None, int, int, int]:
         limit = int(value.b)
         return inner, added, choose(low, limit), choose(high, limit)
     is_wide = str(value.ty.dtype) in ("int32", "int64")
-    if isinstance(value, tirx.Add | tirx.Sub) and isinstance(value.b, tirx.IntImm) and is_wide:
-        step = int(value.b) if isinstance(value, tirx.Add) else -int(value.b)
-        inner, added, low, high = _limited(value.a)
+    shifted, step = split_constant(value)
+    if shifted is not value and is_wide:
+        inner, added, low, high = _limited(shifted)
         return inner, added + step, low + step, high + step
     return value, 0, *(_INT8 if str(value.ty.dtype) == "int8" else (-(2**40), 2**40))

@@ -11,7 +11,10 @@ from typing import TypeAlias
 from tvm import s_tir, tirx
 from tvm.ir import TensorLoad
 
+from usmp.objects.schedule import Schedule
+from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.call.operator_parts import are_all, substituted
+from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops.line import Line
 from usmp.ops.kernels.loops.loops import loop
 from usmp.tir.nodes import nodes_of, sequence
@@ -47,6 +50,15 @@ class ElementRuns:
     compute: Compute
     fill: str
     outer: int = 0
+
+    def kernel(self, call: OperatorCall, schedule: Schedule, least: int) -> Kernel | None:
+        """Return the kernel of a call, with a schedule by rows if there is one; None if runs have
+        less than `least` elements."""
+        if self.elements < least:
+            return None
+        by_rows = self.by_rows(least)
+        rows = None if by_rows is None else TiledBody(by_rows.stmt(), schedule)
+        return kernel(call, [TiledBody(self.stmt(), schedule)], {}, rows)
 
     def by_rows(self, least: int) -> ElementRuns | None:
         """The same with a loop over the outermost axis that has several elements; None if this is

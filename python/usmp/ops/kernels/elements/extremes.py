@@ -13,10 +13,9 @@ from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.call.only_block import only_block
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.elements.element_runs import ElementRuns
-from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
-from usmp.ops.kernels.loops.line import Line
-from usmp.ops.kernels.loops.loops import counted, loop
-from usmp.tir.tensor_intrin import tensor_intrin
+from usmp.ops.kernels.kernel import Kernel
+from usmp.ops.kernels.loops.line import Line, element_wise
+from usmp.ops.kernels.loops.loops import counted
 
 _LEAST_ELEMENTS = 8
 """Of a run: plain loops are as fast for less."""
@@ -29,12 +28,8 @@ def extremes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if block is None or found is None:
         return None
     runs = ElementRuns(block, found.terms, found.stored, "tvmgen_fill")
-    if runs.elements < _LEAST_ELEMENTS:
-        return None
     schedule = Schedule(counted(4 if core.has_dsp else 1, "element"))
-    by_rows = runs.by_rows(_LEAST_ELEMENTS)
-    rows = None if by_rows is None else TiledBody(by_rows.stmt(), schedule)
-    return kernel(call, [TiledBody(runs.stmt(), schedule)], {}, rows)
+    return runs.kernel(call, schedule, _LEAST_ELEMENTS)
 
 
 @dataclass(frozen=True)
@@ -46,17 +41,12 @@ class Extremes:
 
     def stored(self, lines: Sequence[Line], output: Line, count: int) -> tirx.Stmt:
         """Store those of elements that follow each other."""
-        arguments = [*(line.at(0) for line in lines), output.at(0), count, int(self.is_least)]
-        return tensor_intrin("tvmgen_extremes", arguments, self.loop(lines, output, count))
+        more = [int(self.is_least)]
+        return element_wise("tvmgen_extremes", lines, output, count, more, self.chosen)
 
-    def loop(self, lines: Sequence[Line], output: Line, count: int) -> tirx.Stmt:
-        """The same as a loop."""
-        choose = tirx.min if self.is_least else tirx.max
-
-        def element(i: tirx.Expr) -> tirx.Stmt:
-            return output.store(i, choose(*(line.at(i) for line in lines)))
-
-        return loop("i", count, element)
+    def chosen(self, a: tirx.Expr, b: tirx.Expr) -> tirx.Expr:
+        """Return the one of two elements."""
+        return tirx.min(a, b) if self.is_least else tirx.max(a, b)
 
 
 def extremes_of(value: tirx.Expr) -> Extremes | None:

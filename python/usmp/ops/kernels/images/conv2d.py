@@ -16,7 +16,7 @@ from usmp.ops.dot_products import Run, dot_products, window_products
 from usmp.ops.kernels.images.convolution import Convolution
 from usmp.ops.kernels.images.convolution_edges import edge, if_column, patched, patched_planes
 from usmp.ops.kernels.loops.index_ranges import IndexRange, inner_range, within
-from usmp.ops.kernels.loops.loops import loop, loop_by_tiles
+from usmp.ops.kernels.loops.loops import loop, loop_by_tiles, nested
 from usmp.ops.window import Window
 from usmp.tir.own_function import own_function
 
@@ -91,15 +91,7 @@ def convolution(conv: Convolution, pixels: int, channels: Sequence[int]) -> tirx
             return single
         return tirx.IfThenElse(tirx.all(*guard), whole, single)
 
-    return loop(
-        "b",
-        conv.batch,
-        lambda b: loop(
-            "y",
-            window.output[0],
-            lambda y: loop("tile", row.number, lambda tile: of_tile(b, y, tile)),
-        ),
-    )
+    return nested(of_tile, b=conv.batch, y=window.output[0], tile=row.number)
 
 
 def inner_tile(
@@ -117,9 +109,8 @@ def inner_tile(
     zero = tirx.IntImm("int32", 0)
 
     def runs(kx: tirx.Expr, ky: tirx.Expr) -> Run:
-        row = y * window.strides[0] - window.padding[0] + ky * window.dilations[0]
-        column = x * window.strides[1] - window.padding[1] + kx * window.dilations[1]
-        return Run(conv.data, (b, row, column, zero), window.strides[1] * conv.channels)
+        place = window.tap(y, x, ky, kx)
+        return Run(conv.data, (b, *place, zero), window.strides[1] * conv.channels)
 
     tile = (pixels, channels)
     offset = conv.accumulators.offset
@@ -134,7 +125,7 @@ def inner_tile(
             weight = conv.weight_from(c, ky, kx)
             return dot_products(runs(kx, ky), weight, conv.channels, offset, acc, tile)
 
-        return loop("ky", height, lambda ky: loop("kx", width, lambda kx: tap(ky, kx)))
+        return nested(tap, ky=height, kx=width)
 
     outputs = [(b, y, x + p) for p in range(pixels)]
     products = joined if window.dilations[1] == 1 else separate

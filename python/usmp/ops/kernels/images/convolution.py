@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tvm import tirx
@@ -9,6 +10,9 @@ from tvm import tirx
 from usmp.ops.dot_products import Run
 from usmp.ops.kernels.loops.accumulators import Accumulators
 from usmp.ops.window import Window
+
+TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (6, 4, 2, 1)))
+"""Numbers of pixels, and of channels."""
 
 SINGLE_CHANNELS = (4, 2, 1)
 """Of tiles of one pixel at the border."""

@@ -10,7 +10,7 @@ from tvm import tirx
 from usmp.ops.dot_products import Run, dot_products, weight_sums
 from usmp.ops.kernels.images.convolution import SINGLE_CHANNELS, Convolution
 from usmp.ops.kernels.loops.accumulators import Indices
-from usmp.ops.kernels.loops.loops import loop, loop_by_tiles
+from usmp.ops.kernels.loops.loops import loop, loop_by_tiles, nested
 from usmp.ops.kernels.loops.planes import copy_planes
 from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
@@ -115,18 +115,14 @@ def _copy_window(conv: Convolution, pixel: Indices, patch: tirx.Var, p: tirx.Exp
 
 def edge(conv: Convolution, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
     """All channels of a pixel, from the taps that lie in the data."""
-    window = conv.window
-    top = y * window.strides[0] - window.padding[0]
-    left = x * window.strides[1] - window.padding[1]
-    if window.dilations[1] == 1:
-        return _joined_edge(conv, (b, y, x), top, left)
-    return _separate_edge(conv, (b, y, x), top, left)
+    is_joined = conv.window.dilations[1] == 1
+    return _joined_edge(conv, (b, y, x)) if is_joined else _separate_edge(conv, (b, y, x))
 
 
-def _joined_edge(conv: Convolution, pixel: Indices, top: tirx.Expr, left: tirx.Expr) -> tirx.Stmt:
+def _joined_edge(conv: Convolution, pixel: Indices) -> tirx.Stmt:
     """The taps of a row that lie in the data follow each other: they are one run."""
-    window, b = conv.window, pixel[0]
-    width = window.kernel[1]
+    window, (b, y, x) = conv.window, pixel
+    (top, left), width = window.origin(y, x), window.kernel[1]
     zero = tirx.IntImm("int32", 0)
     begin, end = tirx.Var("begin", "int32"), tirx.Var("end", "int32")
     binds = [
@@ -160,27 +156,23 @@ def _joined_edge(conv: Convolution, pixel: Indices, top: tirx.Expr, left: tirx.E
     return sequence([*binds, own_function("edge", all_channels)])
 
 
-def _separate_edge(conv: Convolution, pixel: Indices, top: tirx.Expr, left: tirx.Expr) -> tirx.Stmt:
+def _separate_edge(conv: Convolution, pixel: Indices) -> tirx.Stmt:
     """The taps of a row are apart: each is a run of its own."""
-    window, b = conv.window, pixel[0]
+    window, (b, y, x) = conv.window, pixel
     zero = tirx.IntImm("int32", 0)
 
     def body(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
         def products(acc: tirx.Var) -> tirx.Stmt:
             def tap(ky: tirx.Expr, kx: tirx.Expr) -> tirx.Stmt:
-                row = top + ky * window.dilations[0]
-                column = left + kx * window.dilations[1]
+                row, column = window.tap(y, x, ky, kx)
                 weight = conv.weight_from(c, ky, kx)
                 data = Run(conv.data, (b, row, column, zero), 0)
                 offset = conv.accumulators.offset
                 inside = dot_products(data, weight, conv.channels, offset, acc, (1, number))
-                condition = tirx.all(
-                    row >= 0, row < window.data[0], column >= 0, column < window.data[1]
-                )
-                return _where(condition, [inside], _padding(conv, weight, 1, acc, number))
+                outside = _padding(conv, weight, 1, acc, number)
+                return _where(window.has(row, column), [inside], outside)
 
-            height, width = window.kernel
-            return loop("ky", height, lambda ky: loop("kx", width, lambda kx: tap(ky, kx)))
+            return nested(tap, ky=window.kernel[0], kx=window.kernel[1])
 
         return conv.accumulators.tile([pixel], c, number, products)
 

@@ -15,7 +15,7 @@ from tvm import tirx
 
 from usmp.ops.kernels.loops.accumulators import Accumulators
 from usmp.ops.kernels.loops.index_ranges import inner_range, within
-from usmp.ops.kernels.loops.loops import loop, loop_by_tiles
+from usmp.ops.kernels.loops.loops import loop, loop_by_tiles, nested
 from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 from usmp.tir.own_function import own_function
@@ -86,11 +86,7 @@ class Depthwise:
                 return inside
             return tirx.IfThenElse(tirx.all(*guards), inside, edge)
 
-        def row(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
-            return loop("x", width, lambda x: pixel(b, y, x))
-
-        batch = int(self.data.shape[0])
-        return loop("b", batch, lambda b: loop("y", height, lambda y: row(b, y)))
+        return nested(pixel, b=int(self.data.shape[0]), y=height, x=width)
 
     def _edge(self, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
         """All channels of a pixel whose window may reach beyond the data."""

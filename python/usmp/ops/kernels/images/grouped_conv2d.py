@@ -26,7 +26,14 @@ from usmp.ops.kernels.images.convolution_edges import if_column
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops.accumulators import Accumulators, Indices
 from usmp.ops.kernels.loops.index_ranges import inner_range, within
-from usmp.ops.kernels.loops.loops import counted, loop, loop_by_tiles, tile_counts, tile_text
+from usmp.ops.kernels.loops.loops import (
+    counted,
+    loop,
+    loop_by_tiles,
+    nested,
+    tile_counts,
+    tile_text,
+)
 from usmp.ops.window import Window
 
 _TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (4, 2, 1)))
@@ -87,11 +94,7 @@ class _Grouped:
             single = loop("p", pixels, lambda p: self._edge((b, y, x + p)))
             return tirx.IfThenElse(tirx.all(*guard), whole, single) if is_reached else single
 
-        def of_row(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
-            return loop("tile", row.number, partial(of_tile, b, y))
-
-        batch = int(self.data.shape[0])
-        return loop("b", batch, lambda b: loop("y", height, partial(of_row, b)))
+        return nested(of_tile, b=int(self.data.shape[0]), y=height, tile=row.number)
 
     def _edge(self, pixel: Indices) -> tirx.Stmt:
         """A pixel, if there is one, from the taps that lie in the data."""
@@ -154,13 +157,12 @@ class _Grouped:
         def tap(ky: tirx.Expr, kx: tirx.Expr) -> tirx.Stmt:
             data, weight = self._tap(pixel, group, first, ky, kx)
             _, row, column, _ = data.indices
-            inside = tirx.all(row >= 0, row < window.data[0], column >= 0, column < window.data[1])
             offset = self.accumulators.offset
             products = dot_products(data, weight, self.depth, offset, acc, tile)
-            return tirx.IfThenElse(inside, products, None)
+            return tirx.IfThenElse(window.has(row, column), products, None)
 
         height, width = window.kernel
-        return loop("ky", height, lambda ky: loop("kx", width, partial(tap, ky)))
+        return nested(tap, ky=height, kx=width)
 
     def _tap(
         self,
@@ -173,11 +175,9 @@ class _Grouped:
         """The channels of a group at a tap, and their weights of output channels from `first`."""
         window, (b, y, x) = self.window, pixel
         height, width = window.kernel
-        row = y * window.strides[0] - window.padding[0] + ky * window.dilations[0]
-        column = x * window.strides[1] - window.padding[1] + kx * window.dilations[1]
         distance = window.strides[1] * int(self.data.shape[3])
         begin = ((first * height + ky) * width + kx) * self.depth
         return (
-            Run(self.data, (b, row, column, group * self.depth), distance),
+            Run(self.data, (b, *window.tap(y, x, ky, kx), group * self.depth), distance),
             Run(self.weight, (begin,), height * width * self.depth),
         )

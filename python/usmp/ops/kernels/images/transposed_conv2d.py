@@ -19,7 +19,7 @@ from usmp.ops.kernels.images.conv2d import inner_tile
 from usmp.ops.kernels.images.convolution import Convolution
 from usmp.ops.kernels.images.convolution_edges import edge
 from usmp.ops.kernels.loops.accumulators import Accumulators, Indices
-from usmp.ops.kernels.loops.index_ranges import IndexRange
+from usmp.ops.kernels.loops.index_ranges import IndexRange, within
 from usmp.ops.kernels.loops.loops import loop, loop_by_tiles
 from usmp.ops.quantized.transposed_convolution import TransposedSide
 from usmp.tir.nodes import sequence
@@ -199,8 +199,8 @@ def _pixels(
         return singles
     inside = own_function("tile", loop_by_tiles("c", conv.outputs, channels, whole))
     guard = [
-        *_within(y, rows.inner, rows.existing),
-        *_within(tile, inner, IndexRange(0, tiles.number)),
+        *within(y, rows.inner, rows.existing.end, rows.existing.first),
+        *within(tile, inner, tiles.number),
     ]
     return tirx.IfThenElse(tirx.all(*guard), inside, singles) if guard else inside
 
@@ -218,18 +218,10 @@ def _untouched(conv: Convolution, pixel: Indices) -> tirx.Stmt:
     return loop("c", conv.outputs, store)
 
 
-def _within(index: tirx.Expr, bounds: IndexRange, known: IndexRange) -> list[tirx.Expr]:
-    """The conditions that an index that is `known` to be in one range is in another."""
-    return [
-        *([index >= bounds.first] if bounds.first > known.first else []),
-        *([index < bounds.end] if bounds.end < known.end else []),
-    ]
-
-
 def _if_within(
     index: tirx.Expr, bounds: IndexRange, known: IndexRange, body: tirx.Stmt
 ) -> tirx.Stmt:
-    guard = _within(index, bounds, known)
+    guard = within(index, bounds, known.end, known.first)
     return tirx.IfThenElse(tirx.all(*guard), body, None) if guard else body
 
 

@@ -14,16 +14,13 @@ from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.call.operator_parts import OperatorParts
 from usmp.ops.kernels.costs import Costs, costs_of
 from usmp.ops.kernels.images.conv2d import convolution
-from usmp.ops.kernels.images.convolution import Convolution
+from usmp.ops.kernels.images.convolution import TILES, Convolution
 from usmp.ops.kernels.images.convolution_call import convolution_call
 from usmp.ops.kernels.images.convolution_costs import convolution_instructions
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops.loops import counted, tile_text
 from usmp.ops.window import Window
 from usmp.tir.nodes import nodes_of
-
-_TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (6, 4, 2, 1)))
-"""Numbers of pixels, and of channels."""
 
 _MOST_PLANES_BYTES = 256
 """Of a window of data with channels first, which is copied to the stack."""
@@ -47,7 +44,7 @@ def conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         operator.data, flat, window, outputs, ending.accumulators, found.reads_planes
     )
     replaced = ending.replaced(flat, weight.ravel())
-    bodies = [_tiled(conv, pixels, channels, costs_of(core)) for pixels, channels in _TILES]
+    bodies = [_tiled(conv, pixels, channels, costs_of(core)) for pixels, channels in TILES]
     return kernel(call, bodies, replaced)
 
 
@@ -76,9 +73,4 @@ def _is_of_single_pixels(window: Window, parts: OperatorParts) -> bool:
     places = [v for load in loads for v in nodes_of(load, Var) if v in (y, x)]
     if len(places) != sum(v in (y, x) for v in nodes_of(parts.value, Var)):
         return False
-    return (
-        window.kernel == window.strides == (1, 1)
-        and window.padding == (0, 0)
-        and window.data == window.output
-        and all(map(is_of_its_pixel, loads))
-    )
+    return window.is_pointwise and all(map(is_of_its_pixel, loads))

@@ -14,7 +14,7 @@ from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.call.weighted import Ending, WeightedOperator
 from usmp.ops.kernels.costs import Costs, costs_of
-from usmp.ops.kernels.images.convolution import Convolution
+from usmp.ops.kernels.images.convolution import TILES, Convolution
 from usmp.ops.kernels.images.convolution_costs import convolution_instructions
 from usmp.ops.kernels.images.transposed_conv2d import (
     PhaseConvolution,
@@ -30,9 +30,6 @@ from usmp.ops.kernels.loops.loops import counted, tile_text
 from usmp.ops.quantized.transposed_convolution import TransposedSide
 from usmp.ops.records.products import TransposeConv2d
 from usmp.ops.window import Window
-
-_TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (6, 4, 2, 1)))
-"""Numbers of pixels, and of channels."""
 
 _MOST_PHASES = 9
 """Each has code of its own."""
@@ -56,7 +53,7 @@ def transposed_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         endings = [operator.ending_of(operator.values.reshape(len(operator.values), -1), False)]
         endings *= len(parts)
     by_phase = [part.convolution(ending) for part, ending in zip(parts, endings, strict=True)]
-    bodies = [_tiled(by_phase, pixels, channels, costs_of(core)) for pixels, channels in _TILES]
+    bodies = [_tiled(by_phase, pixels, channels, costs_of(core)) for pixels, channels in TILES]
     return kernel(call, bodies, _replaced(operator, by_phase, parts, endings))
 
 

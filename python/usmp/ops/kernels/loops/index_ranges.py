@@ -26,9 +26,9 @@ def inner_range(window: Window, side: int) -> IndexRange:
     return IndexRange(min(first, window.output[side]), max(end, min(first, window.output[side])))
 
 
-def within(index: tirx.Expr, bounds: IndexRange, extent: int) -> list[tirx.Expr]:
-    """The conditions that an index less than `extent` lies in the range."""
+def within(index: tirx.Expr, bounds: IndexRange, end: int, first: int = 0) -> list[tirx.Expr]:
+    """The conditions that an index from `first` up to `end` - 1 lies in the range."""
     return [
-        *([index >= bounds.first] if bounds.first > 0 else []),
-        *([index < bounds.end] if bounds.end < extent else []),
+        *([index >= bounds.first] if bounds.first > first else []),
+        *([index < bounds.end] if bounds.end < end else []),
     ]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tvm import tirx
+
+from usmp.ops.kernels.loops.loops import loop
+from usmp.tir.tensor_intrin import tensor_intrin
 
 
 @dataclass(frozen=True)
@@ -43,3 +47,28 @@ class Line:
     def _indices(self, offset: tirx.Expr | int) -> tuple[tirx.Expr, ...]:
         *outer, last = self.indices
         return (*outer, last + offset)
+
+
+def element_wise(
+    function: str,
+    lines: Sequence[Line],
+    output: Line,
+    count: int,
+    more: Sequence[tirx.Expr | int],
+    value: Callable[..., tirx.Expr],
+) -> tirx.Stmt:
+    """Store elements that follow each other, each computed from an element of each line.
+
+    Parameters
+    ----------
+    function, more
+        the tensor intrinsic, and its arguments after lines, output and count.
+    value
+        of an element of each line: what is stored.
+    """
+
+    def element(i: tirx.Expr) -> tirx.Stmt:
+        return output.store(i, value(*(line.at(i) for line in lines)))
+
+    arguments = [*(line.at(0) for line in lines), output.at(0), count, *more]
+    return tensor_intrin(function, arguments, loop("i", count, element))

@@ -24,6 +24,14 @@ def loop(
     return tirx.For(index, 0, extent, tirx.ForKind.SERIAL, body(index))
 
 
+def nested(body: Callable[..., tirx.Stmt], **extents: tirx.Expr | int) -> tirx.Stmt:
+    """`body` of the indices of loops, which have names and extents, the outermost first."""
+    if not extents:
+        return body()
+    (name, extent), *inner = extents.items()
+    return loop(name, extent, lambda index: nested(partial(body, index), **dict(inner)))
+
+
 def unrolled_loop(
     name: str, extent: int, body: Callable[[tirx.Expr], tirx.Stmt], dtype: str = "int32"
 ) -> tirx.Stmt:

@@ -38,18 +38,14 @@ def copy_planes(
     """
     b, y, x = pixel
     (height, width), channels = window.kernel, int(data.shape[1])
-    top = y * window.strides[0] - window.padding[0]
-    left = x * window.strides[1] - window.padding[1]
-    rows, columns = window.data
 
     def copied(guarded: bool) -> tirx.Stmt:
         def element(c: tirx.Expr, ky: tirx.Expr, kx: tirx.Expr) -> tirx.Stmt:
-            row = top + ky * window.dilations[0]
-            column = left + kx * window.dilations[1]
+            row, column = window.tap(y, x, ky, kx)
             value = data[b, c, row, column]
             if guarded:
-                exists = tirx.all(row >= 0, row < rows, column >= 0, column < columns)
-                value = tirx.if_then_else(exists, value, tirx.IntImm("int8", padding))
+                outside = tirx.IntImm("int8", padding)
+                value = tirx.if_then_else(window.has(row, column), value, outside)
             return tirx.BufferStore(copy, value, [((ky * width + kx) * channels + c) + first])
 
         def line(c: tirx.Expr, ky: tirx.Expr) -> tirx.Stmt:

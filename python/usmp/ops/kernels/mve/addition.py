@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tvm import tirx
 from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
-from usmp.ops.kernels.call.limits import Limits, limits_of
+from usmp.ops.kernels.call.limits import Limits, limits_of, split_constant
 from usmp.ops.kernels.call.operator_parts import are_all
 from usmp.ops.kernels.call.weighted import WeightedOperator
 from usmp.ops.kernels.elements.element_runs import Compute
-from usmp.ops.kernels.loops.line import Line
-from usmp.ops.kernels.loops.loops import loop
+from usmp.ops.kernels.loops.line import Line, element_wise
 from usmp.ops.kernels.mve.ending import VectorEnding
 from usmp.ops.kernels.mve.factor import Factor, rescaled_by
 from usmp.ops.kernels.mve.single import chained, functions_of
 from usmp.ops.quantized.fixed_point import Rounding, int32, multiply
 from usmp.tir.nodes import sequence
-from usmp.tir.tensor_intrin import tensor_intrin
 
 _LEFT_SHIFT = 20
 _HALF = (1 << 30, 0)
@@ -148,10 +147,7 @@ def _term(value: tirx.Expr, sign: int, core: Core) -> Term | None:
     scaled = _rescaled_twice(value, core)
     if scaled is None:
         return None
-    inner, offset = scaled[0], 0
-    if isinstance(inner, tirx.Add | tirx.Sub) and isinstance(inner.b, tirx.IntImm):
-        offset = int(inner.b) if isinstance(inner, tirx.Add) else -int(inner.b)
-        inner = inner.a
+    inner, offset = split_constant(scaled[0])
     is_shifted = (
         isinstance(inner, tirx.Mul)
         and isinstance(inner.b, tirx.IntImm)
@@ -169,12 +165,8 @@ def add_elements(
     addition: Addition, first: Line, second: Line, output: Line, count: int
 ) -> tirx.Stmt:
     """Store the sums of elements that follow each other, of the first and second terms."""
-
-    def element(i: tirx.Expr) -> tirx.Stmt:
-        return output.store(i, _sum(addition, first.at(i), second.at(i)))
-
-    arguments = [first.at(0), second.at(0), output.at(0), count, *addition.arguments]
-    return tensor_intrin("tvmgen_mve_add", arguments, loop("i", count, element))
+    lines, value = (first, second), partial(_sum, addition)
+    return element_wise("tvmgen_mve_add", lines, output, count, addition.arguments, value)
 
 
 def _sum(addition: Addition, first: tirx.Expr, second: tirx.Expr) -> tirx.Expr:

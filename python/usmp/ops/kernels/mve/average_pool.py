@@ -5,21 +5,18 @@ from __future__ import annotations
 from math import prod
 
 from tvm import tirx
-from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
-from usmp.ops.kernels.call.data_window import data_window
-from usmp.ops.kernels.call.limits import limits_of
+from usmp.ops.kernels.call.limits import Limits, limits_of
 from usmp.ops.kernels.call.mean_of_taps import is_mean
 from usmp.ops.kernels.call.operator_call import OperatorCall
-from usmp.ops.kernels.call.operator_parts import OperatorParts
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
-from usmp.ops.kernels.loops.loops import loop
+from usmp.ops.kernels.loops.loops import loop, nested
 from usmp.ops.kernels.mve.costs import average_pool_instructions
+from usmp.ops.kernels.sums.pooling import Pooling, pooling_of
 from usmp.ops.kernels.sums.reduction_rows import rows_of_reduction
-from usmp.ops.records.windowed import AveragePool
-from usmp.tir.nodes import nodes_of, sequence
+from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _COUNTS = (2, 256)
@@ -30,41 +27,27 @@ Pair = tuple[int, int]
 
 def mve_average_pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A mean of NHWC data, at the same scale, whose windows all lie in the data."""
-    records = call.records if core.has_mve else ()
-    record = records[0] if len(records) == 1 else None
-    if not isinstance(record, AveragePool):
+    pooling = pooling_of(call) if core.has_mve and len(call.records) == 1 else None
+    if pooling is None or call.parts is None:
         return None
-    types = {q.dtype for q in (*record.inputs, *record.outputs)}
-    parts = call.parts
-    if parts is None or types != {"int8"}:
+    parts, window, count = pooling.parts, pooling.window, prod(pooling.window.kernel)
+    is_inside = window.padding == (0, 0) and window.tap_counts() == [count]
+    found = limits_of(parts.value)
+    if not is_inside or not _COUNTS[0] <= count <= _COUNTS[1] or found is None:
         return None
-    sources = {load.source for load in nodes_of(parts.sum, TensorLoad)}
-    if len(sources) != 1:
-        return None
-    (data,) = sources
-    window = data_window(parts, data, parts.axes[3])
-    count = 0 if window is None else prod(window.kernel)
-    if window is None or not _COUNTS[0] <= count <= _COUNTS[1]:
-        return None
-    is_inside = window.padding == (0, 0) and all(
-        (window.output[side] - 1) * window.strides[side] + window.kernel[side] <= window.data[side]
-        for side in (0, 1)
-    )
-    body = _loops(parts, data, window.kernel, window.strides) if is_inside else None
-    if body is None:
+    value, limits = found
+    if limits.zero_point or not is_mean(value, parts, count):
         return None
     _, height, width, channels = (int(extent) for extent in parts.output.shape)
     instructions = average_pool_instructions(count, channels, height * width)
-    tiled = TiledBody(body, Schedule("1 pixel x 8 channels, vectors", instructions))
+    schedule = Schedule("1 pixel x 8 channels, vectors", instructions)
+    tiled = TiledBody(_loops(pooling, count, limits), schedule)
     return kernel(call, [tiled], {}, rows_of_reduction(call, core))
 
 
-def _loops(parts: OperatorParts, data: tirx.Var, window: Pair, strides: Pair) -> tirx.Stmt | None:
-    count = window[0] * window[1]
-    found = limits_of(parts.value)
-    if found is None or found[1].zero_point or not is_mean(found[0], parts, count):
-        return None
-    limits, output = found[1], parts.output
+def _loops(pooling: Pooling, count: int, limits: Limits) -> tirx.Stmt:
+    parts, data, output = pooling.parts, pooling.data, pooling.parts.output
+    window, strides = pooling.window.kernel, pooling.window.strides
     batch, height, width, channels = (int(extent) for extent in output.shape)
     zero = tirx.IntImm("int32", 0)
     reciprocal, shift = reciprocal_of(count)
@@ -89,9 +72,7 @@ def _loops(parts: OperatorParts, data: tirx.Var, window: Pair, strides: Pair) ->
                 [
                     tirx.AllocBuffer(acc),
                     tirx.BufferStore(acc, zero, [0]),
-                    loop(
-                        "ky", window[0], lambda ky: loop("kx", window[1], lambda kx: added(ky, kx))
-                    ),
+                    nested(added, ky=window[0], kx=window[1]),
                     tirx.BufferStore(output, value, [b, y, x, c]),
                 ]
             )
@@ -99,11 +80,7 @@ def _loops(parts: OperatorParts, data: tirx.Var, window: Pair, strides: Pair) ->
         body = loop("c", channels, element)
         return tensor_intrin("tvmgen_mve_average_pool", arguments, body)
 
-    return loop(
-        "b",
-        batch,
-        lambda b: loop("y", height, lambda y: loop("x", width, lambda x: pixel(b, y, x))),
-    )
+    return nested(pixel, b=batch, y=height, x=width)
 
 
 def reciprocal_of(count: int) -> Pair:

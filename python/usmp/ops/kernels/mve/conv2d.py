@@ -20,7 +20,7 @@ from usmp.ops.kernels.images.convolution_call import convolution_call
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops.index_ranges import IndexRange, inner_range, within
 from usmp.ops.kernels.loops.line import Line
-from usmp.ops.kernels.loops.loops import loop
+from usmp.ops.kernels.loops.loops import loop, nested
 from usmp.ops.kernels.loops.planes import copy_planes
 from usmp.ops.kernels.mve.addition import addition_after
 from usmp.ops.kernels.mve.costs import (
@@ -32,7 +32,6 @@ from usmp.ops.kernels.mve.ending import constant_parameters, vector_ending
 from usmp.ops.kernels.mve.layouts import (
     copy_instructions,
     is_inner,
-    is_one_line,
     layout_of,
     layout_of_planes,
 )
@@ -200,7 +199,7 @@ class _Convolution:
             # Of the stack, other operators that run interleaved use the same bytes.
             return sequence([*(scratch.allocations if self.keeps_on_stack else ()), row(b, y)])
 
-        body = loop("b", batch, lambda b: loop("y", window.output[0], lambda y: begun(b, y)))
+        body = nested(begun, b=batch, y=window.output[0])
         return body if self.keeps_on_stack else sequence([*scratch.allocations, body])
 
     @property
@@ -212,7 +211,7 @@ class _Convolution:
     def is_one_line(self) -> bool:
         """Whether all pixels are computed as they follow each other in memory."""
         several = self.is_followed or self.reads_planes or self.by_rows
-        return not several and is_one_line(self.window)
+        return not several and self.window.is_pointwise
 
     def _copy_instructions(self) -> int:
         if self.reads_planes:
@@ -335,9 +334,7 @@ class _Convolution:
             ]
             by = replace(self.by, row_distance=self.by.rows.columns)
             return [*windows, *products(by, Line(scratch.copy, (zero,), taps), output, pixels)]
-        row = y * window.strides[0] - window.padding[0]
-        column = x * window.strides[1] - window.padding[1]
-        line = Line(data, (b, row, column, zero), window.strides[1] * channels)
+        line = Line(data, (b, *window.origin(y, x), zero), window.strides[1] * channels)
         return products(self.by, line, output, pixels, scratch.pair)
 
     def _output(self, first: Pixel) -> Line:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from tvm import tirx
@@ -15,7 +16,7 @@ from usmp.ops.kernels.elements.element_runs import Compute
 from usmp.ops.kernels.images.convolution_call import convolution_call
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops.line import Line
-from usmp.ops.kernels.loops.loops import loop
+from usmp.ops.kernels.loops.loops import nested
 from usmp.ops.kernels.mve.costs import depthwise_instructions
 from usmp.ops.kernels.mve.ending import (
     VectorEnding,
@@ -151,11 +152,7 @@ def _loops(
             *(window.strides[1], *window.dilations, left, window.output[1]),
             *(operator.zero_point, *ending.limits.arguments),
         ]
-        body = loop(
-            "x",
-            window.output[1],
-            lambda x: loop("c", channels, lambda c: sequence(element(b, y, x, c))),
-        )
+        body = nested(partial(element, b, y), x=window.output[1], c=channels)
         room = _NINE if taps == _NINE else next(most for most in _ROOM[1:] if taps <= most)
         symbol = f"tvmgen_mve_depthwise_row_{room}{suffix_of(ending.rounding)}"
         computed = tensor_intrin(symbol, arguments, body)
@@ -164,15 +161,12 @@ def _loops(
         line = Line(output, (b, *rows.at(y, zero), zero), channels)
         return sequence([computed, function([line], line, window.output[1] * channels)])
 
-    def element(b: tirx.Expr, y: tirx.Expr, x: tirx.Expr, c: tirx.Expr) -> list[tirx.Stmt]:
+    def element(b: tirx.Expr, y: tirx.Expr, x: tirx.Expr, c: tirx.Expr) -> tirx.Stmt:
         acc = tirx.decl_buffer((1,), "int32", "acc", scope="local")
         block, lane = tirx.floordiv(c, LANES), tirx.floormod(c, LANES)
 
         def tap(ky: tirx.Expr, kx: tirx.Expr) -> tirx.Stmt:
-            position = (
-                y * window.strides[0] - window.padding[0] + ky * window.dilations[0],
-                x * window.strides[1] - window.padding[1] + kx * window.dilations[1],
-            )
+            position = window.tap(y, x, ky, kx)
             value = data[(b, *rows.at(*position), c)].astype("int32")
             inside = window.inside(position)
             if inside is not None:
@@ -186,15 +180,12 @@ def _loops(
         odd, half = tirx.floormod(lane, 2), tirx.floormod(tirx.floordiv(lane, 2), 2)
         quad = (block * 4 + odd * 2 + half) * 8 + tirx.floordiv(lane, 4)
         value = rescaled(acc[0], records, quad, ending.limits, ending.rounding)
-        return [
+        statements = [
             tirx.AllocBuffer(acc),
             tirx.BufferStore(acc, tirx.IntImm("int32", 0), [0]),
-            loop(
-                "ky",
-                window.kernel[0],
-                lambda ky: loop("kx", window.kernel[1], lambda kx: tap(ky, kx)),
-            ),
+            nested(tap, ky=window.kernel[0], kx=window.kernel[1]),
             tirx.BufferStore(output, value, [b, *rows.at(y, x), c]),
         ]
+        return sequence(statements)
 
-    return loop("b", batch, lambda b: loop("y", window.output[0], lambda y: row(b, y)))
+    return nested(row, b=batch, y=window.output[0])

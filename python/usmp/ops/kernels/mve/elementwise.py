@@ -13,13 +13,12 @@ from usmp.ops.kernels.call.only_block import only_block
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.elements.element_runs import Compute, ElementRuns
 from usmp.ops.kernels.elements.extremes import Extremes, extremes_of
-from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
-from usmp.ops.kernels.loops.line import Line
+from usmp.ops.kernels.kernel import Kernel
+from usmp.ops.kernels.loops.line import Line, element_wise
 from usmp.ops.kernels.mve.addition import add_elements, addition_of
 from usmp.ops.kernels.mve.multiplication import multiplication_of, multiply_elements
 from usmp.ops.kernels.mve.single import functions_of
 from usmp.tir.nodes import nodes_of
-from usmp.tir.tensor_intrin import tensor_intrin
 
 _LEAST_ELEMENTS = 16
 """Of a call: below, it costs more than vectors save."""
@@ -32,11 +31,7 @@ def mve_elementwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if block is None or found is None:
         return None
     runs = ElementRuns(block, *found, "tvmgen_mve_fill")
-    if runs.elements < _LEAST_ELEMENTS:
-        return None
-    by_rows, schedule = runs.by_rows(_LEAST_ELEMENTS), Schedule("vectors")
-    rows = None if by_rows is None else TiledBody(by_rows.stmt(), schedule)
-    return kernel(call, [TiledBody(runs.stmt(), schedule)], {}, rows)
+    return runs.kernel(call, Schedule("vectors"), _LEAST_ELEMENTS)
 
 
 def _computation_of(value: tirx.Expr, core: Core) -> tuple[tuple[TensorLoad, ...], Compute] | None:
@@ -63,5 +58,4 @@ def _computation_of(value: tirx.Expr, core: Core) -> tuple[tuple[TensorLoad, ...
 
 def _extremes(extremes: Extremes, lines: Sequence[Line], output: Line, count: int) -> tirx.Stmt:
     function = "tvmgen_mve_minimum" if extremes.is_least else "tvmgen_mve_maximum"
-    arguments = [*(line.at(0) for line in lines), output.at(0), count]
-    return tensor_intrin(function, arguments, extremes.loop(lines, output, count))
+    return element_wise(function, lines, output, count, (), extremes.chosen)

@@ -22,7 +22,7 @@ from usmp.ops.kernels.elements.element_runs import Compute
 from usmp.ops.kernels.images.convolution_call import Groups, convolution_call
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops.line import Line
-from usmp.ops.kernels.loops.loops import counted, loop
+from usmp.ops.kernels.loops.loops import counted, loop, nested
 from usmp.ops.kernels.mve.costs import (
     products_instructions,
     quads_instructions,
@@ -212,8 +212,7 @@ class _GroupedConvolution:
                 parts.append(self._part((b, y, int32(whole * at_once)), rest, kept))
             return sequence([*([] if kept is None else [tirx.AllocBuffer(kept)]), *parts])
 
-        batch = int(self.operator.data.shape[0])
-        return loop("b", batch, lambda b: loop("y", height, lambda y: row(b, y)))
+        return nested(row, b=int(self.operator.data.shape[0]), y=height)
 
     def _part(self, first: Pixel, pixels: int, sums: tirx.Var | None) -> tirx.Stmt:
         """All channels of some pixels of a row."""

@@ -17,15 +17,6 @@ from usmp.ops.kernels.mve.windows import MOST_ON_STACK, has_dilated_columns
 from usmp.ops.window import Window
 
 
-def is_one_line(window: Window) -> bool:
-    """Whether each output pixel is made of the pixel there."""
-    return (
-        window.kernel == window.strides == (1, 1)
-        and window.padding == (0, 0)
-        and window.output == window.data
-    )
-
-
 def is_inner(window: Window) -> bool:
     """Whether no tap is outside of the data."""
     return all(inner_range(window, side) == IndexRange(0, window.output[side]) for side in (0, 1))
@@ -59,7 +50,7 @@ class Layout:
                 return quads_instructions(self.rows, outputs, pixels)
             return products_instructions(self.rows, outputs, pixels, False)
 
-        if is_one_line(window):
+        if window.is_pointwise:
             return products(height * width)
         copy = copy_instructions(window, channels)
         if self.copies:

@@ -8,15 +8,10 @@ from tvm import tirx
 from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
-from usmp.ops.kernels.call.limits import Limits, limits_of
-from usmp.ops.kernels.loops.line import Line
-from usmp.ops.kernels.loops.loops import loop
+from usmp.ops.kernels.call.limits import Limits, centered, limits_of
+from usmp.ops.kernels.loops.line import Line, element_wise
 from usmp.ops.kernels.mve.factor import Factor, rescaled_by
 from usmp.ops.quantized.fixed_point import Rounding, int32
-from usmp.tir.tensor_intrin import tensor_intrin
-
-_MOST = 128
-"""Of the offsets' magnitudes."""
 
 
 @dataclass(frozen=True)
@@ -56,35 +51,19 @@ def multiplication_of(value: tirx.Expr, core: Core) -> Multiplication | None:
     return Multiplication(first[0], second[0], (first[1], second[1]), factor, limited[1])
 
 
-def centered(value: tirx.Expr) -> tuple[tirx.Expr, int] | None:
-    """An int8 expression and what is added to it."""
-    offset = 0
-    if isinstance(value, tirx.Add | tirx.Sub) and isinstance(value.b, tirx.IntImm):
-        offset = int(value.b) if isinstance(value, tirx.Add) else -int(value.b)
-        value = value.a
-    if not isinstance(value, tirx.Cast):
-        return None
-    is_int8 = str(value.value.ty.dtype) == "int8" and abs(offset) <= _MOST
-    return (value.value, offset) if is_int8 else None
-
-
 def multiply_elements(
     product: Multiplication, first: Line, second: Line, output: Line, count: int
 ) -> tirx.Stmt:
     """Store the products of elements that follow each other."""
     limits = product.limits
 
-    def element(i: tirx.Expr) -> tirx.Stmt:
-        factors = [
-            line.at(i).astype("int32") + int32(offset)
-            for line, offset in zip((first, second), product.offsets, strict=True)
-        ]
-        shifted = product.factor.times(factors[0] * factors[1]) + int32(limits.zero_point)
-        return output.store(i, limits.clamp(shifted))
+    def value(*elements: tirx.Expr) -> tirx.Expr:
+        a, b = (
+            element.astype("int32") + int32(offset)
+            for element, offset in zip(elements, product.offsets, strict=True)
+        )
+        return limits.clamp(product.factor.times(a * b) + int32(limits.zero_point))
 
-    arguments = [
-        *(first.at(0), second.at(0), output.at(0), count),
-        *(*product.offsets, *product.factor.arguments, *limits.arguments),
-    ]
     symbol = f"tvmgen_mve_multiply{product.factor.suffix}"
-    return tensor_intrin(symbol, arguments, loop("i", count, element))
+    more = [*product.offsets, *product.factor.arguments, *limits.arguments]
+    return element_wise(symbol, (first, second), output, count, more, value)

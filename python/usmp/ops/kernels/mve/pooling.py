@@ -15,7 +15,7 @@ from usmp.ops.kernels.call.mean_of_taps import is_accumulator
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops.accumulators import Indices
-from usmp.ops.kernels.loops.loops import loop
+from usmp.ops.kernels.loops.loops import loop, nested
 from usmp.ops.kernels.mve.average_pool import reciprocal_of
 from usmp.ops.kernels.sums.pooling import Pooling, TapRange, pooling_of
 from usmp.ops.kernels.sums.reduction_rows import rows_of_reduction
@@ -103,16 +103,13 @@ class _VectorPooling(Pooling):
             value = self.data[pixel[0], first[0] + ky, first[1] + kx, c].astype("int32")
             return tirx.BufferStore(acc, parts.reduction(acc[0], value), [0])
 
-        def row(ky: tirx.Expr) -> tirx.Stmt:
-            return loop("kx", taps[1], lambda kx: tap(ky, kx))
-
         begin = tirx.IntImm("int32", 0 if self.is_sum else _LEAST)
         indices = (*pixel, c)
         return sequence(
             [
                 tirx.AllocBuffer(acc),
                 tirx.BufferStore(acc, begin, [0]),
-                loop("ky", taps[0], row),
+                nested(tap, ky=taps[0], kx=taps[1]),
                 tirx.BufferStore(parts.output, parts.element(acc[0], indices), list(indices)),
             ]
         )

@@ -8,12 +8,11 @@ from tvm import tirx
 from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
-from usmp.ops.kernels.call.limits import Limits, limits_of
+from usmp.ops.kernels.call.limits import Limits, centered, limits_of
 from usmp.ops.kernels.elements.element_runs import Compute
-from usmp.ops.kernels.loops.line import Line
+from usmp.ops.kernels.loops.line import Line, element_wise
 from usmp.ops.kernels.loops.loops import loop
 from usmp.ops.kernels.mve.factor import rescaled_by
-from usmp.ops.kernels.mve.multiplication import centered
 from usmp.ops.quantized.fixed_point import Rounding, int32
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
@@ -98,20 +97,16 @@ def _limited(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Compute] | None:
     (element, offset), (_, factor) = term, scaled
 
     def compute(lines: Sequence[Line], output: Line, count: int) -> tirx.Stmt:
-        (line,) = lines
-
-        def store(i: tirx.Expr) -> tirx.Stmt:
-            shifted = line.at(i).astype("int32") + int32(offset)
-            rescaled = factor.times(shifted) + int32(limits.zero_point)
-            return output.store(i, limits.clamp(rescaled))
+        def rescaled(element: tirx.Expr) -> tirx.Expr:
+            shifted = element.astype("int32") + int32(offset)
+            return limits.clamp(factor.times(shifted) + int32(limits.zero_point))
 
         scale = [offset, *factor.arguments]
         if factor.rounding is Rounding.TWICE:
             left, right = max(factor.shift, 0), max(-factor.shift, 0)
             scale = [offset << left, left, factor.multiplier, right]
-        arguments = [line.at(0), output.at(0), count, *scale, *limits.arguments]
-        symbol = f"tvmgen_mve_requantize{factor.suffix}"
-        return tensor_intrin(symbol, arguments, loop("i", count, store))
+        symbol, more = f"tvmgen_mve_requantize{factor.suffix}", [*scale, *limits.arguments]
+        return element_wise(symbol, lines, output, count, more, rescaled)
 
     return element, compute
 

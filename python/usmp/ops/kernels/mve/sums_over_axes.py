@@ -8,7 +8,7 @@ from tvm import tirx
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
-from usmp.ops.kernels.call.limits import Limits, limits_of
+from usmp.ops.kernels.call.limits import Limits, limits_of, split_constant
 from usmp.ops.kernels.call.mean_of_taps import is_accumulator
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.call.operator_parts import OperatorParts
@@ -63,11 +63,7 @@ def _ending(parts: OperatorParts, core: Core) -> _Ending | None:
     scaled = None if limited is None else rescaled_by(limited[0], core)
     if limited is None or scaled is None:
         return None
-    value, factor = scaled
-    offset = 0
-    if isinstance(value, tirx.Add | tirx.Sub) and isinstance(value.b, tirx.IntImm):
-        offset = int(value.b) if isinstance(value, tirx.Add) else -int(value.b)
-        value = value.a
+    (value, offset), factor = split_constant(scaled[0]), scaled[1]
     is_exact = factor.rounding is Rounding.AS_FLOAT or _SHIFTS[0] <= -factor.shift <= _SHIFTS[1]
     if not is_accumulator(value, parts) or not is_exact:
         return None

@@ -6,7 +6,7 @@ from tvm import tirx
 
 from usmp.ops.kernels.loops.line import Line
 from usmp.ops.kernels.mve.products import Products, Rows, split_run, tile_products
-from usmp.ops.kernels.mve.windows import Channels, Pixel, distances, tap_at, taps_inside
+from usmp.ops.kernels.mve.windows import Channels, Pixel, places_of_taps
 from usmp.ops.quantized.fixed_point import int32
 from usmp.ops.window import Window
 from usmp.tir.tensor_intrin import tensor_intrin
@@ -48,24 +48,20 @@ def window_products(
     begin, depth = (
         (int32(0), int(data.shape[3])) if channels is None else (channels.first, channels.number)
     )
-    parts = depth // by.rows.columns
+    parts, (b, y, x) = depth // by.rows.columns, pixel
     outside = tirx.IntImm("int8", padding)
 
     def element(_: tirx.Expr, row: tirx.Expr, k: tirx.Expr) -> tirx.Expr:
         tap, part = tirx.floordiv(row, parts), tirx.floormod(row, parts)
         ky, kx = tirx.floordiv(tap, window.kernel[1]), tirx.floormod(tap, window.kernel[1])
-        y, x, exists = tap_at(window, pixel, ky, kx)
-        inside = data[pixel[0], y, x, begin + part * by.rows.columns + k]
-        return tirx.if_then_else(exists, inside, outside)
+        place = window.tap(y, x, ky, kx)
+        inside = data[(b, *place, begin + part * by.rows.columns + k)]
+        return tirx.if_then_else(window.has(*place), inside, outside)
 
-    b, y, x = pixel
-    inside = taps_inside(window, 0, y), taps_inside(window, 1, x)
+    first, places = places_of_taps(data, window, pixel, begin)
     arguments = [
-        *(data[b, inside[0].first, inside[1].first, begin], *by.constants, output.at(0)),
-        *(by.channels, by.rows.columns, depth, *by.limits.arguments, *window.kernel),
-        *(of_side for side in inside for of_side in (side.before, side.number)),
-        *distances(window, int(data.shape[3])),
-        padding,
+        *(first, *by.constants, output.at(0), by.channels, by.rows.columns, depth),
+        *(*by.limits.arguments, *window.kernel, *places, padding),
     ]
     body = tile_products(by, element, output, 1)
     return tensor_intrin(f"tvmgen_mve_conv2d_taps{by.suffix}", arguments, body)

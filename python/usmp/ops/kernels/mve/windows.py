@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tvm import tirx
 
-from usmp.ops.kernels.loops.loops import loop
+from usmp.ops.kernels.loops.loops import nested
 from usmp.ops.quantized.fixed_point import int32
 from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
@@ -37,15 +37,6 @@ Pixel = tuple[tirx.Expr, tirx.Expr, tirx.Expr]
 def has_dilated_columns(window: Window) -> bool:
     """Whether taps of a row do not follow each other in the data."""
     return window.dilations[1] != 1 and window.kernel[1] != 1
-
-
-def origin_of(window: Window, pixel: Pixel) -> tuple[tirx.Expr, tirx.Expr]:
-    """The row and column of the data that the first tap of a pixel is at."""
-    _, y, x = pixel
-    return (
-        y * window.strides[0] - window.padding[0],
-        x * window.strides[1] - window.padding[1],
-    )
 
 
 @dataclass(frozen=True)
@@ -99,22 +90,19 @@ def _quotient(value: tirx.Expr, divisor: int) -> tirx.Expr:
     return value if divisor == 1 else tirx.truncdiv(value + (divisor - 1), int32(divisor))
 
 
-def tap_at(
-    window: Window, pixel: Pixel, ky: tirx.Expr, kx: tirx.Expr
-) -> tuple[tirx.Expr, tirx.Expr, tirx.Expr]:
-    """The row and column of the data that a tap of a pixel is at, and whether the data has it."""
-    top, left = origin_of(window, pixel)
-    row, column = top + ky * window.dilations[0], left + kx * window.dilations[1]
-    height, width = window.data
-    return row, column, tirx.all(row >= 0, row < height, column >= 0, column < width)
-
-
-def distances(window: Window, channels: int) -> tuple[int, int]:
-    """Elements of the data from one row of taps to the next, and from one column to the next."""
-    return (
-        window.dilations[0] * window.data[1] * channels,
-        window.dilations[1] * channels,
-    )
+def places_of_taps(
+    data: tirx.Var, window: Window, pixel: Pixel, channel: tirx.Expr
+) -> tuple[tirx.Expr, list[tirx.Expr | int]]:
+    """Return the element of the first tap in the data, and what functions take to find the others:
+    rows before the data and in it, columns alike, elements from one row of taps to the next, and
+    from one column to the next."""
+    b, y, x = pixel
+    rows, columns = taps_inside(window, 0, y), taps_inside(window, 1, x)
+    column_distance = window.dilations[1] * int(data.shape[3])
+    row_distance = window.dilations[0] * window.data[1] * int(data.shape[3])
+    numbers = [rows.before, rows.number, columns.before, columns.number]
+    first = data[b, rows.first, columns.first, channel]
+    return first, [*numbers, row_distance, column_distance]
 
 
 def copy_window(
@@ -156,23 +144,15 @@ def copy_window(
         return tirx.BufferStore(copy, tirx.IntImm("int8", padding), place(ky, kx, c))
 
     def taken(ky: tirx.Expr, kx: tirx.Expr, c: tirx.Expr) -> tirx.Stmt:
-        row, column, exists = tap_at(window, pixel, ky, kx)
+        row, column = window.tap(y, x, ky, kx)
         copied = tirx.BufferStore(copy, data[b, row, column, begin + c], place(ky, kx, c))
-        return tirx.IfThenElse(exists, copied, None)
+        return tirx.IfThenElse(window.has(row, column), copied, None)
 
     def each(element: Callable[[tirx.Expr, tirx.Expr, tirx.Expr], tirx.Stmt]) -> tirx.Stmt:
-        def row(ky: tirx.Expr) -> tirx.Stmt:
-            return loop("kx", columns, lambda kx: loop("c", count, lambda c: element(ky, kx, c)))
+        return nested(element, ky=rows, kx=columns, c=count)
 
-        return loop("ky", rows, row)
-
-    inside = taps_inside(window, 0, y), taps_inside(window, 1, x)
-    arguments = [
-        *(data[b, inside[0].first, inside[1].first, begin], copy[first], count, rows, columns),
-        *(of_side for side in inside for of_side in (side.before, side.number)),
-        *distances(window, int(data.shape[3])),
-        padding,
-    ]
+    taken_first, places = places_of_taps(data, window, pixel, begin)
+    arguments = [taken_first, copy[first], count, rows, columns, *places, padding]
     # All of the copy is padding before anything of the data is read.
     body = sequence([each(outside), each(taken)])
     return tensor_intrin("tvmgen_mve_window", arguments, body)

@@ -17,6 +17,7 @@ from tvm.ir import TensorLoad
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.dot_products import Run, column_products, dot_products, weight_sums
+from usmp.ops.kernels.call.limits import centered
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.call.operator_parts import OperatorParts, substituted
 from usmp.ops.kernels.costs import Costs, costs_of
@@ -62,10 +63,12 @@ def _matmul(parts: OperatorParts) -> _Matmul | None:
     """A reduction as a product of matrices; None if it is none."""
     if parts.reduction is not tirx.Add or not isinstance(parts.sum, tirx.Mul):
         return None
-    factors = [_centered(factor) for factor in (parts.sum.a, parts.sum.b)]
-    if factors[0] is None or factors[1] is None or str(parts.accumulator.dtype) != "int32":
+    first, second = centered(parts.sum.a), centered(parts.sum.b)
+    if first is None or second is None or str(parts.accumulator.dtype) != "int32":
         return None
-    (left, offset), (right, other) = factors[0], factors[1]
+    (left, offset), (right, other) = first, second
+    if not isinstance(left, TensorLoad) or not isinstance(right, TensorLoad):
+        return None
     *batch, row, column, k = parts.axes
     is_transposed = _ends_with(right, column, k)
     depth = parts.extents[-1]
@@ -76,19 +79,6 @@ def _matmul(parts: OperatorParts) -> _Matmul | None:
     if left.source.same_as(right.source) or depth * _MOST_PRODUCT >= _MOST_SUM:
         return None
     return _Matmul(parts, left, right, (offset, other), is_transposed, tuple(batch))
-
-
-def _centered(factor: tirx.Expr) -> tuple[TensorLoad, int] | None:
-    """An element of int8, and what is added to it."""
-    offset = 0
-    if isinstance(factor, tirx.Add | tirx.Sub) and isinstance(factor.b, tirx.IntImm):
-        offset = int(factor.b) if isinstance(factor, tirx.Add) else -int(factor.b)
-        factor = factor.a
-    if not isinstance(factor, tirx.Cast) or not isinstance(factor.value, TensorLoad):
-        return None
-    load = factor.value
-    is_known = str(load.source.dtype) == "int8" and -128 <= offset <= 128
-    return (load, offset) if is_known else None
 
 
 def _ends_with(load: TensorLoad, *axes: tirx.Var) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tvm import tirx
-from tvm.ir import Call, TensorLoad
+from tvm.ir import Call
 
 from usmp.analysis.memory.addresses import is_op
 from usmp.objects.cores import Core
@@ -23,9 +23,9 @@ from usmp.ops.kernels.call.operator_parts import OperatorParts
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops.accumulators import Indices
 from usmp.ops.kernels.loops.index_ranges import inner_range, within
-from usmp.ops.kernels.loops.loops import loop, loop_by_tiles, tile_text
+from usmp.ops.kernels.loops.loops import loop, loop_by_tiles, nested, tile_text
 from usmp.ops.kernels.sums.reduction_rows import rows_of_reduction
-from usmp.ops.kernels.sums.reductions import CHANNELS, beginnings, reduced
+from usmp.ops.kernels.sums.reductions import CHANNELS, beginnings, reduced, reduced_element
 from usmp.ops.records.windowed import PoolOp
 from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
@@ -76,11 +76,8 @@ def _pooled(parts: OperatorParts) -> tirx.Var | None:
         neutral = _NEUTRAL[parts.reduction]
         if not isinstance(outside, tirx.IntImm) or int(outside) != neutral:
             return None
-    is_element = isinstance(value, tirx.Cast) and isinstance(value.value, TensorLoad)
-    if not is_element or len(parts.axes) != 6 or str(parts.accumulator.dtype) != "int32":
-        return None
-    data: tirx.Var = value.value.source
-    return data if str(data.dtype) == "int8" else None
+    element = reduced_element(parts, value)
+    return element.source if element is not None and len(parts.axes) == 6 else None
 
 
 @dataclass(frozen=True)
@@ -127,11 +124,7 @@ class Pooling:
                 return inside
             return tirx.IfThenElse(tirx.all(*guard), inside, self._edge(b, y, x))
 
-        def row(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
-            return loop("x", width, lambda x: pixel(b, y, x))
-
-        batch = int(self.data.shape[0])
-        return loop("b", batch, lambda b: loop("y", height, lambda y: row(b, y)))
+        return nested(pixel, b=int(self.data.shape[0]), y=height, x=width)
 
     def _edge(self, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
         """A pixel, from the taps that lie in the data."""

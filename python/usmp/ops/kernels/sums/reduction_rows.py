@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from tvm import tirx
-from tvm.ir import Range, TensorLoad
+from tvm.ir import Range
 from tvm.sym import Analyzer
 
 from usmp.objects.cores import Core
@@ -15,8 +15,8 @@ from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.call.operator_parts import OperatorParts
 from usmp.ops.kernels.kernel import TiledBody
-from usmp.ops.kernels.loops.loops import loop, loop_by_tiles
-from usmp.ops.kernels.sums.reductions import CHANNELS, LEAST, reduced
+from usmp.ops.kernels.loops.loops import loop, loop_by_tiles, nested
+from usmp.ops.kernels.sums.reductions import CHANNELS, LEAST, reduced, reduced_element
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
@@ -109,7 +109,7 @@ def _vector_row(image: ReducedImage, y: tirx.Expr, acc: tirx.Var) -> tirx.Stmt:
     def added(k: tirx.Expr, c: tirx.Expr) -> tirx.Stmt:
         return tirx.BufferStore(acc, acc[c] + image.element(y, k, c).astype("int32"), [c])
 
-    body = loop("k", image.pixels, lambda k: loop("c", image.channels, lambda c: added(k, c)))
+    body = nested(added, k=image.pixels, c=image.channels)
     arguments = [image.element(y, zero, zero), acc[0], image.pixels, image.channels]
     return tensor_intrin("tvmgen_mve_add_pixels", arguments, body)
 
@@ -117,7 +117,7 @@ def _vector_row(image: ReducedImage, y: tirx.Expr, acc: tirx.Var) -> tirx.Stmt:
 def _image_of(call: OperatorCall) -> ReducedImage | None:
     """The image that an operator reduces as a whole; None if it does anything else."""
     parts = call.parts
-    load = None if parts is None else _reduced_element(parts)
+    load = None if parts is None else reduced_element(parts)
     if parts is None or load is None:
         return None
     extents = dict(zip(parts.axes, parts.extents, strict=True))
@@ -144,13 +144,3 @@ def _image_of(call: OperatorCall) -> ReducedImage | None:
     channel = next((n for n in range(number) if extents[parts.axes[n]] > 1), 0)
     channels = extents[kept[0]] if kept else 1
     return ReducedImage(parts, load.source, rows, prod(columns), channels, channel)
-
-
-def _reduced_element(parts: OperatorParts) -> TensorLoad | None:
-    """An element of the data, if those are int8 and are reduced in 32 bits as they are."""
-    value = parts.sum
-    if not isinstance(value, tirx.Cast) or not isinstance(value.value, TensorLoad):
-        return None
-    load: TensorLoad = value.value
-    types = str(load.source.dtype), str(parts.accumulator.dtype)
-    return load if types == ("int8", "int32") else None

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from tvm import tirx
+from tvm.ir import TensorLoad
 
+from usmp.ops.kernels.call.operator_parts import OperatorParts
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
@@ -18,6 +20,23 @@ _INTRINSICS = {tirx.Add: "tvmgen_sums_4", tirx.Max: "tvmgen_maxima_4"}
 
 LEAST = {tirx.Add: 0, tirx.Max: -128}
 """What accumulators begin with."""
+
+
+def reduced_element(parts: OperatorParts, value: tirx.Expr | None = None) -> TensorLoad | None:
+    """Return the element of the data that is reduced; None unless elements are int8, and are
+    reduced as they are in 32 bits.
+
+    Parameters
+    ----------
+    value
+        what is reduced, if not all of `parts.sum`.
+    """
+    value = parts.sum if value is None else value
+    if not isinstance(value, tirx.Cast) or not isinstance(value.value, TensorLoad):
+        return None
+    load: TensorLoad = value.value
+    types = str(load.source.dtype), str(parts.accumulator.dtype)
+    return load if types == ("int8", "int32") else None
 
 
 def beginnings(reduction: Reduction, acc: tirx.Var) -> list[tirx.Stmt]:

@@ -16,7 +16,7 @@ from usmp.ops.kernels.call.operator_parts import OperatorParts
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops.loops import loop, loop_by_tiles, tile_text
 from usmp.ops.kernels.sums.reduction_rows import rows_of_reduction
-from usmp.ops.kernels.sums.reductions import CHANNELS, beginnings, reduced
+from usmp.ops.kernels.sums.reductions import CHANNELS, beginnings, reduced, reduced_element
 from usmp.ops.records.reductions import SumOp
 from usmp.tir.nodes import nodes_of
 
@@ -79,15 +79,12 @@ def sums_over_axes_of(call: OperatorCall) -> SumsOverAxes | None:
 
 def _summed(parts: OperatorParts) -> tirx.Var | None:
     """The data, if its elements are summed in 32 bits and nothing else is read."""
-    value = parts.sum
-    is_element = isinstance(value, tirx.Cast) and isinstance(value.value, TensorLoad)
-    if not is_element or parts.reduction is not tirx.Add:
-        return None
+    element = reduced_element(parts)
     loads = nodes_of(parts.value, TensorLoad)
-    if not all(load.source.same_as(parts.accumulator) for load in loads):
+    if element is None or parts.reduction is not tirx.Add:
         return None
-    data: tirx.Var = value.value.source
-    return data if (str(data.dtype), str(parts.accumulator.dtype)) == ("int8", "int32") else None
+    is_alone = all(load.source.same_as(parts.accumulator) for load in loads)
+    return element.source if is_alone else None
 
 
 def _is_read_as_it_lies(parts: OperatorParts, data: tirx.Var, axes: Sequence[int]) -> bool:

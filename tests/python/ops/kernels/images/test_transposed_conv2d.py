@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ops.kernels.test_conv2d import ZERO_POINT, WrappingInterpreter
 from tvm import tirx
 from tvm.ir import IRModule
 
+from ops.kernels.images.test_conv2d import ZERO_POINT, WrappingInterpreter
 from support.levels import in_turn
 from support.tir_memory import Pointer
 from usmp.aot.transform import LowerOperators

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ops.kernels.test_convolution_edges import DATA, LIMITS, OUTPUT, WEIGHT, operator
 
+from ops.kernels.images.test_convolution_edges import DATA, LIMITS, OUTPUT, WEIGHT, operator
 from support.kernel_loops import M4, check_loops, operator_call
 from usmp.objects.cores import CORES
 from usmp.objects.schedule import SCHEDULE_ATTR, faster_schedules

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from ops.kernels.test_conv2d import WINDOWS
 
+from ops.kernels.images.test_conv2d import WINDOWS
 from usmp.ops.kernels.loops.index_ranges import IndexRange, inner_range
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tvm import tirx
 
-from ops.kernels.test_grouped_conv2d import DILATED, POINT, WINDOW, operator
+from ops.kernels.images.test_grouped_conv2d import DILATED, POINT, WINDOW, operator
 from usmp.objects.cores import CORES
 from usmp.objects.schedule import ROW_SCHEDULE_ATTR, SCHEDULE_ATTR, faster_schedules
 from usmp.ops.kernels.mve.conv2d import mve_conv2d_kernel

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tvm import tirx
 
-from ops.kernels.test_grouped_conv2d import DILATED, POINT, WINDOW, operator
+from ops.kernels.images.test_grouped_conv2d import DILATED, POINT, WINDOW, operator
 from support.kernel_loops import check_loops
 from usmp.objects.cores import CORES
 from usmp.objects.schedule import SCHEDULE_ATTR, faster_schedules

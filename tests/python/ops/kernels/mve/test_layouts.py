@@ -8,7 +8,6 @@ from usmp.ops.kernels.mve.layouts import (
     Layout,
     copy_instructions,
     is_inner,
-    is_one_line,
     layout_of,
     layout_of_planes,
 )
@@ -38,7 +37,7 @@ BELOW = Window((4, 5), (2, 1), (1, 1), (1, 1), (0, 0), (4, 5))
     ],
 )
 def test_windows_in_one_line_and_inside_of_the_data(window, one_line, inner):
-    assert (is_one_line(window), is_inner(window)) == (one_line, inner)
+    assert (window.is_pointwise, is_inner(window)) == (one_line, inner)
 
 
 def test_windows_are_copied_by_rows_or_by_taps():

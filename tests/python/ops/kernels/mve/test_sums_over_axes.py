@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from ops.kernels.test_pooling import AFTER, BEFORE, operator
 from tvm import tirx
 
+from ops.kernels.sums.test_pooling import AFTER, BEFORE, operator
 from usmp.objects.cores import CORES
 from usmp.objects.schedule import SCHEDULE_ATTR
 from usmp.ops.kernels.call.operator_call import OperatorCall

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ops.kernels.test_pooling import RescalingInterpreter
 from tvm import relax, tirx
 from tvm.ir import IRModule
 
+from ops.kernels.sums.test_pooling import RescalingInterpreter
 from support.kernel_models import check_functions_and_loops, check_outputs, check_schedule
 from support.tir_memory import Pointer
 from usmp.aot.transform import LowerOperators, ScheduleOperators

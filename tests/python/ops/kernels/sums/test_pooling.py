@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ops.kernels.test_conv2d import WINDOWS
 from tvm import relax, te, tirx
 from tvm.ir import IRModule
 
+from ops.kernels.images.test_conv2d import WINDOWS
 from support.levels import seeds
 from support.tir_arithmetic import wrap
 from support.tir_interpreter import Interpreter

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ops.kernels.test_pooling import AFTER, BEFORE, operator, pool, run
 from tvm import tirx
 
+from ops.kernels.sums.test_pooling import AFTER, BEFORE, operator, pool, run
 from usmp.objects.cores import CORES, PORTABLE
 from usmp.objects.schedule import ROW_SCHEDULE_ATTR, SCHEDULE_ATTR
 from usmp.ops.kernels.call.operator_call import OperatorCall
