@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,12 @@ FILES = sorted(
     for path in (ROOT / "python" / package).rglob("*.py")
 )
 NAMES = re.compile(r"[\w., ]+")
+NO_VERBS = set(
+    """A All An As Both By Each Elements For From How If In Is It Its None Of One Only That The
+    Those To What When Where Whether Which Who Why With Without""".split()
+)
+"""First words of docstrings that say what something is, not what a function does."""
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -62,6 +69,26 @@ def faults_of(node: Documented, text: str) -> list[str]:
         *(f"{entry} has no text" for entry in entries if not entry.desc),
         *(f"{e.type} is no error" for e in parsed["Raises"] if not NAMES.fullmatch(e.type)),
     ]
+
+
+def functions(path: Path) -> Iterator[tuple[Function, str]]:
+    """Yield the functions of a file, but properties and overloads, with their docstrings."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, Function) and (text := ast.get_docstring(node)):
+            decorators = " ".join(map(ast.unparse, node.decorator_list))
+            if not re.search(r"property|overload", decorators):
+                yield node, text
+
+
+def test_docstrings_of_functions_start_with_a_verb():
+    first = [(path, *pair) for path in FILES for pair in functions(path)]
+    assert len(first) > 4000
+    faults = [
+        f"{path}:{node.lineno} {text.splitlines()[0]}"
+        for path, node, text in first
+        if text.split()[0] in NO_VERBS
+    ]
+    assert not faults, "\n".join(faults)
 
 
 @pytest.mark.slow
