@@ -1,4 +1,4 @@
-"""How large the results of ONNX operators are whose inputs may be small and their results large."""
+"""Sizes of the results of ONNX operators that can make large tensors of small inputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from usmp.frontend.onnx.graph.operands import Operand
 
 Size: TypeAlias = tuple[list[int], int]
-"""Shape, and bytes of an element."""
+"""Shape, and bytes per element."""
 
 _LARGEST_ITEM = 8
 _NOTHING: Size = ([0], 1)
@@ -21,10 +21,10 @@ _NOTHING: Size = ([0], 1)
 def asked_size(
     operator: str, operands: Sequence[Operand], attributes: Mapping[str, Any] | None = None
 ) -> Size:
-    """The size of the result of an operator whose inputs may be small and its result large.
+    """Return the size of the result of an operator that can make a large tensor of small inputs.
 
-    Of other operators, and of those whose inputs are not known, a lower bound of it. The numbers
-    are Python's, which do not overflow as those of TVM do.
+    For other operators, and for unknown inputs, the result is a lower bound. Python's integers do
+    not overflow, unlike those of TVM.
     """
     try:
         if operator in _ASKED:
@@ -34,18 +34,18 @@ def asked_size(
         if values and len(known) == len(values):
             return list(np.broadcast_shapes(*(v.shape for v in known))), _LARGEST_ITEM
     except (ValueError, IndexError, TypeError, AttributeError, OverflowError, ZeroDivisionError):
-        # Inputs that do not go together: the converter of the operator says so.
+        # The operator's converter reports inconsistent inputs.
         pass
     return _NOTHING
 
 
 def _integers(operand: Operand) -> list[int]:
-    """The elements of a constant.
+    """Return the elements of a constant.
 
     Raises
     ------
     ValueError
-        it is none, or not of integers.
+        the operand is no constant of integers.
     """
     if operand.integers is None:
         raise ValueError("not a constant of integers")
@@ -77,8 +77,8 @@ def _constant_of_shape(operands: Sequence[Operand], attributes: Mapping[str, Any
 
 
 def _expand(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> Size:
-    given = operands[0].extents or []
-    pairs = zip_longest(_integers(operands[1])[::-1], given[::-1], fillvalue=1)
+    shape = operands[0].extents or []
+    pairs = zip_longest(_integers(operands[1])[::-1], shape[::-1], fillvalue=1)
     return [_broadcast(*pair) for pair in pairs][::-1], operands[0].item_bytes
 
 
@@ -118,7 +118,7 @@ def _one_hot(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> Size
 
 
 def _reshape(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> Size:
-    """Without the extents that follow from the input."""
+    """Return the result's size without the extents that follow from the input."""
     extents = _integers(operands[1])
     return [extent for extent in extents if extent not in (0, -1)], operands[0].item_bytes
 
@@ -134,7 +134,7 @@ def _roi_align(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> Si
 
 
 def _window(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> Size:
-    """Of a convolution or a pool, whose attributes were checked."""
+    """Return the size of the result of a convolution or pooling with checked attributes."""
     batch, channels, *image = _shape(operands[0])
     kernel = attributes.get("kernel_shape", [])
     if len(operands) > 1:
@@ -176,7 +176,7 @@ def _stacked(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> Size
 
 
 def _scatter(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> Size:
-    """The positions of all elements, as the importer lists them."""
+    """Return the size of the importer's table of the positions of all elements."""
     indices = operands[1]
     if indices.value is None:
         return _NOTHING

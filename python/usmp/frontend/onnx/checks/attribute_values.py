@@ -1,4 +1,4 @@
-"""Attributes of ONNX operators of which only some values mean anything: switches, words, types."""
+"""Checks of enumerated attributes of ONNX operators: switches, words, element types."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _SWITCHES = frozenset(
     select_last_index sorted storage_order transA transB upper
     """.split()
 )
-"""0 or 1, in every operator that has one of this name."""
+"""Names of attributes that are 0 or 1 in every operator that has them."""
 
 _ELEMENT_TYPES = frozenset(
     "dtype output_datatype output_dtype precision softmax_precision stash_type to".split()
 )
-"""Numbers of element types; 0 stands for none."""
+"""Names of attributes that hold the number of an element type; 0 stands for none."""
 
 _FINITE = frozenset(
     "alpha beta bias cubic_coeff_a epsilon gamma lambd scale softcap spatial_scale".split()
 )
-"""Factors and terms of which infinity leaves no result."""
+"""Names of factors and terms that must be finite."""
 
 _DIRECTIONS = {"direction": ("forward", "reverse", "bidirectional")}
 _BLOCKS = {"mode": ("DCR", "CRD")}
@@ -65,16 +65,16 @@ _WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "TensorScatter": {"mode": ("linear", "circular")},
     "Upsample": {"mode": ("nearest", "linear", "bilinear")},
 }
-"""By operator and attribute, the words that ONNX defines."""
+"""Operator and attribute -> the words that ONNX defines."""
 
 
 def check_attribute_values(operator: str, attributes: Mapping[str, Any]) -> None:
-    """Check that attributes have values that ONNX defines: runtimes read others in their own ways.
+    """Check that attributes have values that ONNX defines, because runtimes differ on others.
 
     Raises
     ------
     NotSupported
-        one has not.
+        an attribute has another value.
     """
     for name in sorted(_SWITCHES.intersection(attributes)):
         if attributes[name] not in (0, 1):

@@ -1,4 +1,4 @@
-"""Is an ONNX file whole, and are its shapes fixed? Say so up front, before it is imported."""
+"""Checks of an ONNX file before its import: the file is whole, and its shapes are known."""
 
 from __future__ import annotations
 
@@ -24,25 +24,24 @@ from usmp.support.plain_text import shown
 from usmp.support.unique_names import UniqueNames
 
 _UNKNOWN_DOMAIN = "usmp.unregistered"
-"""Stands for the domain of operators that the checker does not know, so that it skips them."""
+"""The domain given to operators that the checker does not know, so that it skips them."""
 
 
 def read_onnx(
     content: bytes, folder: Path, limits: Limits = DEFAULT_LIMITS, asked: AskedSizes | None = None
 ) -> tuple[onnx.ModelProto, list[DynamicSize]]:
-    """The model in `content`, with the data that it keeps in other files of `folder`, and the sizes
-    that it leaves open.
+    """Return the checked model in `content`, and its dynamic sizes.
 
-    It passes the ONNX checker, and the extents of its inputs are numbers, or symbols of the sizes:
-    a first extent for which no bound is asked is taken as a batch of 1. Its functions end, and make
-    no more operators than it may have.
+    External data is read from `folder`. The extents of inputs become numbers or symbols of the
+    sizes: a first extent without a given bound becomes a batch of 1. The model passes the ONNX
+    checker, and inlining its functions ends within `limits`.
 
     Raises
     ------
     UnsupportedModelError
-        something of this cannot be had; the message says what.
+        the model fails one of these checks; the message says which.
     ValueError
-        a size that is asked for is none of the model.
+        the model does not have a size that the user names.
     """
     try:
         model = onnx.ModelProto.FromString(content)
@@ -61,13 +60,13 @@ def read_onnx(
 
 
 def model_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
-    """The inputs that have no initializer, in order."""
+    """Return the inputs without an initializer, in order."""
     initialized = {tensor.name for tensor in graph.initializer}
     return [value for value in graph.input if value.name not in initialized]
 
 
 def input_shapes(graph: onnx.GraphProto, variables: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """The shapes of the inputs whose sizes have variables, by the names of the symbols."""
+    """Return the shapes of the inputs with dynamic sizes; `variables` maps symbols to variables."""
     shapes = {value.name: _extents(value) for value in model_inputs(graph)}
     return {
         name: [variables[extent] if isinstance(extent, str) else extent for extent in shape]
@@ -77,7 +76,7 @@ def input_shapes(graph: onnx.GraphProto, variables: Mapping[str, Any]) -> dict[s
 
 
 def _check_text(message: Message) -> None:
-    """Text that is not UTF-8 would come as bytes, which nothing here expects."""
+    """Check that all text is UTF-8, because protobuf returns other text as bytes."""
     for descriptor, value in message.ListFields():
         values = [value] if isinstance(value, str | bytes | Message) else value
         if descriptor.type == descriptor.TYPE_STRING and not all(
@@ -93,7 +92,7 @@ def _check_text(message: Message) -> None:
 
 
 def _check(model: onnx.ModelProto) -> None:
-    """Run the ONNX checker; what it does not know is left to the importer."""
+    """Run the ONNX checker; the importer judges operators that the checker does not know."""
     if len(model.graph.sparse_initializer):
         raise UnsupportedModelError("the model has sparse initializers; make them dense")
     for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
@@ -107,7 +106,7 @@ def _check(model: onnx.ModelProto) -> None:
         if not onnx.defs.has(node.op_type, version, node.domain):
             node.domain = _UNKNOWN_DOMAIN
     for output in checked.graph.output:
-        # Exporters leave out what follows from the inputs.
+        # The checker requires a shape, and exporters leave out shapes that follow from the inputs.
         output.type.tensor_type.shape.SetInParent()
     try:
         onnx.checker.check_model(checked)
@@ -137,8 +136,8 @@ def _check_element_type(value: onnx.ValueInfoProto) -> None:
 
 
 def _resolve_input_shapes(graph: onnx.GraphProto, asked: AskedSizes) -> list[DynamicSize]:
-    """Take a number for the symbols that stand for one, as the batch does, wherever they stand, and
-    name the others as their shape variables."""
+    """Replace the dynamic extents of all tensors by their numbers or the names of their shape
+    variables, and return the sizes."""
     inputs = model_inputs(graph)
     for value in inputs:
         _check_is_tensor(value, "input")
@@ -152,7 +151,7 @@ def _resolve_input_shapes(graph: onnx.GraphProto, asked: AskedSizes) -> list[Dyn
     for value in values:
         for dim in value.type.tensor_type.shape.dim:
             if not _is_fixed(dim):
-                # Of inputs it is a name by now; of others it follows from the inputs.
+                # Inputs have a name by now; extents of other tensors follow from the inputs.
                 dim.ClearField("dim_value")
             size = by_name.get(dim.dim_param)
             if size is None:
@@ -165,7 +164,7 @@ def _resolve_input_shapes(graph: onnx.GraphProto, asked: AskedSizes) -> list[Dyn
 
 
 def _name_extents(inputs: Sequence[onnx.ValueInfoProto]) -> None:
-    """Name the extents that have neither a number nor a name, as the input and the axis."""
+    """Name the extents that have neither a number nor a name after their input and axis."""
     dims = [
         (value, axis, dim)
         for value in inputs
@@ -179,7 +178,7 @@ def _name_extents(inputs: Sequence[onnx.ValueInfoProto]) -> None:
 
 
 def _extents(value: onnx.ValueInfoProto) -> list[str | int]:
-    """Numbers, and names of sizes."""
+    """Return the extents of a tensor: numbers, and names of sizes."""
     dims = value.type.tensor_type.shape.dim
     return [dim.dim_value if _is_fixed(dim) else dim.dim_param for dim in dims]
 
@@ -194,7 +193,7 @@ def _check_is_tensor(value: onnx.ValueInfoProto, what: str) -> None:
 
 
 def _give_shape(value: onnx.ValueInfoProto, shapes: Mapping[str, Sequence[int]]) -> None:
-    """Give an input without shape the one that is asked for."""
+    """Give an input without a shape the shape that the user gave."""
     tensor = value.type.tensor_type
     if tensor.HasField("shape"):
         return
@@ -209,5 +208,5 @@ def _give_shape(value: onnx.ValueInfoProto, shapes: Mapping[str, Sequence[int]])
 
 
 def _is_fixed(dim: Any) -> bool:
-    """Whether the extent is a number; exporters write 0 and -1 for unknown ones too."""
+    """Return whether an extent is a number; exporters write 0 and -1 for unknown extents, too."""
     return bool(dim.dim_value > 0)

@@ -1,4 +1,4 @@
-"""The attributes and inputs of every ONNX operator, before anything converts or computes it."""
+"""Checks of the attributes and inputs of every ONNX operator, before its conversion."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def check_node(
     opset
         the version of the ONNX operators.
     attributes
-        those of the node, as numbers, lists and bytes.
+        the node's attributes, as numbers, lists and bytes.
 
     Raises
     ------
     NotSupported
-        they do not; the message names the attribute and what it may be.
+        a check fails; the message names the attribute and its valid values.
     """
     operator = qualified_name(node)
     check_attribute_values(operator, attributes)
@@ -57,7 +57,7 @@ def check_node(
 
 
 def check_before_inference(graph: onnx.GraphProto, opset: int) -> None:
-    """Check nodes before ONNX infers shapes: its code reads memory by their axes and letters.
+    """Check nodes before ONNX infers shapes, because ONNX indexes memory by unchecked attributes.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def check_before_inference(graph: onnx.GraphProto, opset: int) -> None:
     shapes = known_shapes(graph)
     outer = {id(node) for node in graph.node}
     for node in all_nodes(graph):
-        # Names inside of a node may mean other tensors.
+        # Names inside a nested graph may mean other tensors.
         known = shapes if id(node) in outer else {}
         operands = [Operand(known.get(name)) for name in node.input]
         with refused_by_name(node):
@@ -76,7 +76,7 @@ def check_before_inference(graph: onnx.GraphProto, opset: int) -> None:
 
 
 def _check_lists(node: onnx.NodeProto) -> None:
-    """Check that lists have elements: TVM's importer reads no other ones."""
+    """Check that lists have elements, because TVM's importer cannot read empty lists."""
     for attribute in node.attribute:
         is_list = attribute.type in (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS)
         if is_list and not attribute.ints and not attribute.floats and node.op_type != "Constant":
@@ -90,12 +90,12 @@ def attributes_of(node: onnx.NodeProto) -> dict[str, Any]:
 
 @contextmanager
 def refused_by_name(node: onnx.NodeProto) -> Iterator[None]:
-    """Name the node in what is raised for it.
+    """Add the node's name to errors raised in the `with` block.
 
     Raises
     ------
     UnsupportedModelError
-        in the place of `NotSupported`.
+        the block raised `NotSupported`.
     """
     try:
         yield
@@ -106,32 +106,32 @@ def refused_by_name(node: onnx.NodeProto) -> Iterator[None]:
 def check_inferred(
     node: onnx.NodeProto, opset: int, operands: Sequence[Operand], *, with_types: bool = False
 ) -> None:
-    """Check a node as runtimes do, which refuse what ONNX's inference of shapes refuses.
+    """Check that ONNX's shape inference accepts a node, as runtimes require.
 
     Parameters
     ----------
     with_types
-        whether the element types must be those of the opset, too.
+        whether to check the element types against the opset, too.
 
     Raises
     ------
     NotSupported
-        with the reason that ONNX gives.
+        ONNX refuses the node; the message gives ONNX's reason.
     """
     schema = schema_of(qualified_name(node), opset)
     if schema is None or any(a.HasField("g") or a.graphs for a in node.attribute):
         return
     if node.op_type == "OneHot" or node.op_type.startswith("Optional"):
-        # Scalars are right here, too, and an optional tensor is a tensor.
+        # ONNX refuses valid nodes here: scalars for OneHot, plain tensors for optional ones.
         return
-    given = [(n, o) for n, o in zip(node.input, operands, strict=True) if n]
-    types = {name: operand.onnx_type for name, operand in given}
+    inputs = [(n, o) for n, o in zip(node.input, operands, strict=True) if n]
+    types = {name: operand.onnx_type for name, operand in inputs}
     known = {name: ty for name, ty in types.items() if ty is not None}
     if len(known) < len(types):
         return
     data = {
         name: numpy_helper.from_array(operand.value, name)
-        for name, operand in given
+        for name, operand in inputs
         if operand.value is not None
         and operand.value.dtype.kind in "iu"
         and operand.value.size <= MOST_ELEMENTS

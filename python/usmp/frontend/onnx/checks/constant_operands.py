@@ -1,4 +1,4 @@
-"""Inputs of ONNX operators that TVM's importer needs to know."""
+"""Inputs of ONNX operators that must be constants for TVM's importer."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _OPERANDS: Mapping[str, Mapping[int, str]] = {
 
 
 def check_constant_operands(name: str, node: OnnxNode) -> None:
-    """Check that nothing is computed when the model runs that says what shape a result has.
+    """Check that the inputs that determine the result's shape are constants.
 
     Raises
     ------
     NotSupported
-        something is.
+        such an input is computed at run time.
     """
     for index, what in _OPERANDS.get(name, {}).items():
         node.constant(index, what)

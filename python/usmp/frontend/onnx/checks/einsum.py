@@ -1,4 +1,4 @@
-"""The equation of ONNX `Einsum` must belong to its inputs."""
+"""Check of the equation of ONNX `Einsum` against its inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def check_equation(operands: Sequence[Operand], attributes: Mapping[str, Any]) -
     Raises
     ------
     NotSupported
-        it has not, or a letter stands for axes of two extents.
+        the equation has not, or a letter stands for axes of different extents.
     """
     text = bytes(attributes["equation"]).decode(errors="replace")
     left, arrow, result = text.replace(" ", "").partition("->")
@@ -43,7 +43,7 @@ def check_equation(operands: Sequence[Operand], attributes: Mapping[str, Any]) -
 
 
 def _letters(term: str, operand: Operand) -> Iterator[tuple[str, int]]:
-    """The letters of a term with their extents, 1 for those that are not known."""
+    """Return the letters of a term with their extents; unknown extents are 1."""
     first, dots, last = term.partition("...")
     shape = [None] * len(first + last) if operand.shape is None else list(operand.shape)
     if len(first + last) > len(shape) or (not dots and len(first) < len(shape)):

@@ -1,4 +1,4 @@
-"""Shapes and values of inputs that must belong together, which ONNX's inference does not check."""
+"""Checks that the shapes and values of inputs go together, where ONNX's inference has none."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from usmp.frontend.onnx.graph.node import NotSupported
 from usmp.frontend.onnx.graph.operands import Operand
 
 _LONGEST_REACH = 1 << 16
-"""Of a sum that a number in the file makes as long as it likes."""
+"""The largest number of terms of a sum whose length is an attribute."""
 
 _MOST_INPUTS = 5
-"""Of the operators below; what a node leaves out is an operand without a shape."""
+"""The largest number of inputs of the operators below; missing ones become empty operands."""
 
 Check = Callable[[Sequence[Operand], Mapping[str, Any]], None]
 
@@ -28,7 +28,7 @@ def check_operand_shapes(
     Raises
     ------
     NotSupported
-        they do not.
+        the inputs do not belong together.
     """
     check = _CHECKS.get(operator)
     if check is not None:
@@ -60,7 +60,7 @@ def _dequantized(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> 
 
 
 def _of_channels(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
-    """Of an instance normalization: one scale and one bias a channel."""
+    """Check that an instance normalization has one scale and one bias a channel."""
     data = operands[0]
     if data.shape is None or len(data.shape) < 2 or data.shape[1] is None:
         return
@@ -79,7 +79,7 @@ def _in_groups(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> No
 
 
 def _normalized(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
-    """Of a layer normalization: the scale and the bias broadcast to the axes that it is over."""
+    """Check that scale and bias of a layer normalization broadcast to the normalized axes."""
     data = operands[0].extents
     if data is None:
         return
@@ -92,7 +92,7 @@ def _normalized(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> N
 
 
 def _broadcasts(shape: Sequence[int], target: Sequence[int]) -> bool:
-    """Whether the shape broadcasts to the other one, which stays as it is."""
+    """Return whether `shape` broadcasts to `target` without changing `target`."""
     if len(shape) > len(target):
         return False
     pairs = zip_longest(reversed(shape), reversed(target), fillvalue=1)
@@ -136,7 +136,7 @@ def _block(attributes: Mapping[str, Any]) -> int:
 
 
 def _pad(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
-    """A mirror needs an element for each that it adds, and no mode makes something of nothing."""
+    """Check the widths: mirroring needs a source for each padded element, `edge` at least one."""
     mode = bytes(attributes.get("mode", b"constant"))
     shape, widths = operands[0].extents, operands[1].integers
     if "pads" in attributes:
@@ -243,7 +243,7 @@ def _concatenated(operands: Sequence[Operand], attributes: Mapping[str, Any]) ->
     known = [operand.extents for operand in operands]
     shapes = [shape for shape in known if shape is not None]
     if not shapes or len({len(shape) for shape in shapes}) > 1:
-        # Of shapes of several ranks, the axes are checked of the first one only.
+        # The axis was checked for the first rank only, so whole shapes must agree.
         others = shapes
     else:
         axis = axis_of(int(attributes["axis"]), len(shapes[0]))

@@ -1,4 +1,4 @@
-"""How large the tensors of an ONNX graph are, before anything computes them."""
+"""Checks of the sizes of the tensors of an ONNX graph before anything computes them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from usmp.support.plain_text import shown
 
 
 def check_onnx_sizes(graph: onnx.GraphProto, limits: Limits) -> None:
-    """Check that every tensor whose shape is known may be as large as that.
+    """Check that every tensor of known shape is within `limits`.
 
     Raises
     ------
     UnsupportedModelError
-        one is larger than a model may ask for; the message names it, or the node that makes it.
+        a tensor is too large; the message names it, and the node that makes it.
     """
     types = {v.name: v.type.tensor_type.elem_type for v in _values(graph)}
     makers = {name: node for node in graph.node for name in node.output}
@@ -45,7 +45,7 @@ def _item_bytes(element_type: int) -> int:
 
 
 def parts_made(operator: str, operands: Sequence[Operand], attributes: Mapping[str, Any]) -> int:
-    """How many tensors the operator cuts its input into; 1 if it cuts nothing."""
+    """Return the number of tensors that an operator splits its input into; 1 for most operators."""
     if operator == "Split":
         return int(attributes.get("num_outputs", 1))
     data = operands[0].extents if operands else None

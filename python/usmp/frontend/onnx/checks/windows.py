@@ -1,4 +1,4 @@
-"""The windows of convolutions and pooling: their attributes must belong to the shapes."""
+"""Checks of the kernel windows of convolutions and pooling against the shapes of their inputs."""
 
 from __future__ import annotations
 
@@ -16,16 +16,14 @@ _PADDINGS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 
 
 def check_window(operator: str, operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
-    """Check the attributes of an operator that moves a window over its input.
-
-    Other operators pass.
+    """Check the attributes of an operator that moves a kernel window; other operators pass.
 
     Raises
     ------
     NotSupported
-        an attribute has another number of elements than the input has axes behind the channels, a
-        size is not positive, padding is negative or as large as the kernel of a pool, the groups
-        do not divide the channels, or the window does not fit into the padded input.
+        an attribute does not have one number per spatial axis, a size is not positive, padding is
+        negative or as large as the kernel of a pooling, the groups do not divide the channels, or
+        the window does not fit into the padded input.
     """
     if operator not in {*_CONVOLUTIONS, *_POOLS, _TRANSPOSED} or operands[0].shape is None:
         return
@@ -61,7 +59,7 @@ def check_window(operator: str, operands: Sequence[Operand], attributes: Mapping
 
 
 def _lists(attributes: Mapping[str, Any], name: str, count: int, *, least: int) -> list[int] | None:
-    """An attribute that has so many numbers, if the operator has it."""
+    """Return an attribute after checking that it has `count` numbers; None if it is missing."""
     if attributes.get(name) is None:
         return None
     numbers = [int(number) for number in attributes[name]]
@@ -75,7 +73,7 @@ def _lists(attributes: Mapping[str, Any], name: str, count: int, *, least: int) 
 def _kernel_of_weights(
     operator: str, operands: Sequence[Operand], kernel: list[int] | None, rank: int
 ) -> list[int] | None:
-    """The extents of the weights, which `kernel_shape` repeats."""
+    """Return the kernel's extents from the weights, after checking that `kernel_shape` agrees."""
     weights = operands[1].shape if len(operands) > 1 else None
     if weights is None:
         return kernel
@@ -115,7 +113,7 @@ def _check_groups(operator: str, operands: Sequence[Operand], groups: int) -> No
 
 
 def _check_pads_of_pool(kernel: Sequence[int], pads: Sequence[int]) -> None:
-    """A window in the padding alone has no maximum and no mean."""
+    """Check that no window lies in padding alone, where it has no maximum and no mean."""
     if any(pad >= taps for pad, taps in zip(pads, [*kernel, *kernel], strict=True)):
         raise NotSupported(
             f"pads {list(pads)} are not smaller than its kernel {list(kernel)}, so that windows "
