@@ -183,12 +183,12 @@ def _extents(value: onnx.ValueInfoProto) -> list[str | int]:
     return [dim.dim_value if _is_fixed(dim) else dim.dim_param for dim in dims]
 
 
-def _check_is_tensor(value: onnx.ValueInfoProto, what: str) -> None:
+def _check_is_tensor(value: onnx.ValueInfoProto, role: str) -> None:
     if value.type.WhichOneof("value") not in ("tensor_type", None):
-        raise UnsupportedModelError(f'{what} "{value.name}" is not a tensor')
+        raise UnsupportedModelError(f'{role} "{value.name}" is not a tensor')
     if value.type.tensor_type.elem_type == TensorProto.STRING:
         raise UnsupportedModelError(
-            f'{what} "{value.name}" holds text; only numbers can be planned'
+            f'{role} "{value.name}" holds text; only numbers can be planned'
         )
 
 

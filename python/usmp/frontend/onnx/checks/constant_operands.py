@@ -28,5 +28,5 @@ def check_constant_operands(name: str, node: OnnxNode) -> None:
     NotSupported
         such an input is computed at run time.
     """
-    for index, what in _OPERANDS.get(name, {}).items():
-        node.constant(index, what)
+    for index, described in _OPERANDS.get(name, {}).items():
+        node.constant(index, described)

@@ -27,10 +27,10 @@ def check_onnx_sizes(graph: onnx.GraphProto, limits: Limits) -> None:
     makers = {name: node for node in graph.node for name in node.output}
     for name, shape in known_shapes(graph).items():
         item_bytes = _item_bytes(types.get(name, TensorProto.UINT8))
-        what = f'tensor "{shown(name)}"'
+        tensor = f'tensor "{shown(name)}"'
         if name in makers:
-            what = f"{described_node(makers[name])}: {what}"
-        limits.check_tensor(what, shape, item_bytes)
+            tensor = f"{described_node(makers[name])}: {tensor}"
+        limits.check_tensor(tensor, shape, item_bytes)
 
 
 def _values(graph: onnx.GraphProto) -> Sequence[onnx.ValueInfoProto]:

@@ -1,4 +1,4 @@
-"""What ONNX's checker refuses in a file, and runtimes accept all the same."""
+"""Rewrites of files that ONNX's checker refuses although runtimes accept them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from usmp.support.plain_text import shown
 
 
 def accept_forms(model: onnx.ModelProto) -> None:
-    """Rewrite `model` in place.
+    """Rewrite `model` in place, so that ONNX's checker accepts it.
 
-    - Of versions of the operators of one domain the last one is meant.
-    - Nodes come after those whose outputs they read; those that could stay in their order do.
-    - Attributes that an operator has in no opset are left out, with a warning.
-    - Negative extents of outputs and of tensors inside are unknown ones.
+    - Each domain keeps the last of its opset versions.
+    - Nodes are sorted topologically; their order changes only where it must.
+    - Attributes that an operator has in no opset are removed, with a warning.
+    - Negative extents of outputs and intermediate tensors become unknown.
 
     Raises
     ------
     UnsupportedModelError
-        nodes read one another's outputs in a circle, or have attributes of another opset.
+        the nodes form a cycle, or have attributes of another opset.
     """
     _name_domains_once(model)
     _sort_nodes(model.graph)
@@ -75,7 +75,10 @@ def _sort_nodes(graph: onnx.GraphProto) -> None:
 
 
 def _refuse_circle(graph: onnx.GraphProto, sources: Sequence[set[int]]) -> None:
-    """`sources` are the nodes that each node still waits for; some wait for ever."""
+    """Raise an error that names a node on a cycle.
+
+    `sources` are the unsorted predecessors of each node.
+    """
     index = next(index for index, before in enumerate(sources) if before)
     passed: set[int] = set()
     while index not in passed:

@@ -1,4 +1,4 @@
-"""The axes that ONNX operators name: those of all operators are checked here."""
+"""Checks of the axes that ONNX operators name."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from usmp.frontend.onnx.graph.nodes import schema_of
 from usmp.frontend.onnx.graph.operands import Operand
 
 _NAMES = ("axis", "axes")
-"""Attributes and inputs of these names are axes in all operators."""
+"""Names of attributes and inputs that are axes in all operators."""
 _MOST_AXES = 1 << 16
 _DATA = {"com.microsoft.QLinearConcat": 2}
-"""The place of the input that has the axes, where that is not the first one."""
+"""Operator -> the index of the input that has the axes, if it is not the first one."""
 
 
 def axis_of(axis: int, rank: int, whose: str = "its input") -> int:
@@ -24,14 +24,14 @@ def axis_of(axis: int, rank: int, whose: str = "its input") -> int:
     Parameters
     ----------
     rank
-        of the tensor, whose axes count from `-rank`, too.
+        the number of axes of the tensor; -1 is the last axis.
     whose
-        the tensor, as messages name it.
+        the tensor's name in messages.
 
     Raises
     ------
     NotSupported
-        the tensor does not have it.
+        the tensor does not have the axis.
     """
     if rank == 0:
         raise NotSupported(f"axis {axis} of {whose}, which has rank 0 and no axes")
@@ -50,7 +50,7 @@ def check_axes(
     Parameters
     ----------
     operator
-        the name, with the domain in front if it is not that of ONNX.
+        the name as `qualified_name` returns it.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def check_axes(
             _check_is_any(axes)
             continue
         if operator == "Flatten" and axes == [rank]:
-            # Behind the last axis: the output has one column.
+            # Flatten accepts the end of the shape: the output has one column.
             continue
         counted = [axis_of(axis, rank, whose) for axis in axes]
         if len(set(counted)) < len(counted):
@@ -71,7 +71,7 @@ def check_axes(
 
 
 def _check_is_any(axes: Sequence[int]) -> None:
-    """Check axes of a tensor of unknown rank. ONNX's own inference reads memory by them."""
+    """Check axes of a tensor of unknown rank, because ONNX's inference indexes memory by them."""
     for axis in axes:
         if not -_MOST_AXES <= axis < _MOST_AXES:
             raise NotSupported(f"axis {axis}, and no tensor has so many axes")
@@ -80,7 +80,7 @@ def _check_is_any(axes: Sequence[int]) -> None:
 def _named_axes(
     operator: str, opset: int, operands: Sequence[Operand], attributes: Mapping[str, Any]
 ) -> Iterator[list[int]]:
-    """The axes that attributes, their default values and constant inputs name."""
+    """Yield the axes that attributes, their default values and constant inputs name."""
     schema = schema_of(operator, opset)
     for name in _NAMES:
         axes = attributes.get(name)
@@ -102,13 +102,16 @@ def _indexed_rank(
     operands: Sequence[Operand],
     attributes: Mapping[str, Any],
 ) -> tuple[int | None, str]:
-    """The rank of the tensor whose axes these are, if it is known and they matter."""
+    """Return the rank of the tensor that has the axes, and its name in messages.
+
+    The rank is None if it is unknown, or if the axes have no effect.
+    """
     place = _DATA.get(operator, 0)
     rank = operands[place].rank if place < len(operands) else None
     if operator.endswith(("QuantizeLinear", "DequantizeLinear")):
         is_of_tensor = len(operands) > 1 and operands[1].count == 1
         if is_of_tensor and not attributes.get("block_size", 0):
-            # One scale is that of the whole tensor, whatever the axis is.
+            # A single scale belongs to the whole tensor, so the axis has no effect.
             return None, ""
     added = _axes_added(operator, axes, attributes)
     if rank is not None and added:
@@ -117,7 +120,7 @@ def _indexed_rank(
 
 
 def _axes_added(operator: str, axes: Sequence[int], attributes: Mapping[str, Any]) -> int:
-    """How many more axes the output has, in operators whose axes are those of the output."""
+    """Return the number of axes that the output has more, if the axes count in the output."""
     if operator == "Unsqueeze":
         return len(axes)
     return int(operator == "OneHot" or bool(attributes.get("new_axis", 0)))

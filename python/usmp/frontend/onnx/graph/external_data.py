@@ -1,4 +1,4 @@
-"""Values that an ONNX model keeps in other files, which may only lie in the model's folder."""
+"""External data of an ONNX model: tensor values in other files of the model's folder."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from usmp.support.errors import UnsupportedModelError
 
 
 def load_external_data(model: ModelProto, folder: Path, limits: Limits) -> None:
-    """Read the values of all tensors that are in other files, wherever in the model they stand.
+    """Read the external data of all tensors into `model`.
 
     Raises
     ------
     UnsupportedModelError
-        a file is not there, not in `folder` as the file system resolves its
-        path, or shorter than the tensor says, or all values take more than they may.
+        a file does not exist, its resolved path is outside of `folder`, it is too short, or the
+        constants exceed `limits`.
     """
     read_bytes = 0
     for tensor in _tensors(model):
@@ -33,7 +33,7 @@ def load_external_data(model: ModelProto, folder: Path, limits: Limits) -> None:
 
 
 def _tensors(message: Message) -> Iterator[TensorProto]:
-    """Initializers, attributes, and those of functions, graphs in graphs, and sparse tensors."""
+    """Yield all tensors in a message, also those of nested graphs and functions."""
     if isinstance(message, TensorProto):
         yield message
         return
@@ -44,20 +44,20 @@ def _tensors(message: Message) -> Iterator[TensorProto]:
 
 
 def _location(tensor: TensorProto, folder: Path) -> tuple[Path, int, int]:
-    """The file, the first byte, and the number of bytes of the values."""
+    """Return the file of a tensor's values, their first byte, and their number of bytes."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
-    what = f'the values of initializer "{tensor.name}" are in the file "{location}"'
+    values = f'the values of initializer "{tensor.name}" are in the file "{location}"'
     try:
         path = (folder / location).resolve()
         if not path.is_relative_to(folder.resolve()):
             raise UnsupportedModelError(
-                f"{what}, which is outside of the model's folder, {folder}; put it there, and "
+                f"{values}, which is outside of the model's folder, {folder}; put it there, and "
                 "export the model with that place"
             )
         if not path.is_file():
             raise UnsupportedModelError(
-                f"{what}, which is not in {folder}; put it beside the model"
+                f"{values}, which is not in {folder}; put it beside the model"
             )
         size = path.stat().st_size
         offset = int(entries.get("offset", 0))
@@ -65,11 +65,11 @@ def _location(tensor: TensorProto, folder: Path) -> tuple[Path, int, int]:
     except UnsupportedModelError:
         raise
     except (OSError, ValueError, RuntimeError) as error:
-        # Such as a name that no file can have, or links in a circle.
-        raise UnsupportedModelError(f"{what}, which cannot be read: {error}") from error
+        # The name may be invalid, or links may form a cycle.
+        raise UnsupportedModelError(f"{values}, which cannot be read: {error}") from error
     if not 0 <= offset <= offset + length <= size:
         raise UnsupportedModelError(
-            f"{what}, {length} bytes from byte {offset}; it has {size} bytes"
+            f"{values}, {length} bytes from byte {offset}; it has {size} bytes"
         )
     return path, offset, length
 

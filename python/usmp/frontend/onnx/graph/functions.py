@@ -1,4 +1,4 @@
-"""What the functions of an ONNX model become when each call is replaced by its nodes."""
+"""A check that inlining the functions of an ONNX model ends, and of the number of nodes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from usmp.relax.limits import Limits
 from usmp.support.errors import UnsupportedModelError
 
 _DEEPEST = 100
-"""Functions that call functions; more are no model."""
+"""The deepest nesting of calls; no real model has more."""
 
 _Key = tuple[str, str, str]
-"""Domain, name and overload of a function, or of what a node calls."""
+"""Domain, name and overload of a function or of a node's operator."""
 
 
 def check_function_calls(model: onnx.ModelProto, limits: Limits) -> None:
-    """Check that the calls of functions end, in no more nodes than the model may have.
+    """Check that inlining all functions ends, with no more nodes than `limits` allow.
 
     Raises
     ------
     UnsupportedModelError
-        a function calls itself, or there would be more nodes.
+        a function calls itself, or inlining makes too many nodes.
     """
     functions = {(f.domain, f.name, f.overload): f for f in model.functions}
     counts: dict[_Key, int] = {}

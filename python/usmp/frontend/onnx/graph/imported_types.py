@@ -1,4 +1,4 @@
-"""What TVM's importer makes of an operator must have the type and the shape that ONNX infers."""
+"""A check that TVM's importer gives tensors the types and shapes that ONNX infers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from usmp.frontend.onnx.graph.node import NotSupported
 from usmp.relax.static_shapes import has_static_shape
 
 UNKNOWN = "unknown"
-"""The element type of a tensor whose type is not known."""
+"""The element type of a tensor of unknown type."""
 
 
 class TensorTypes:
@@ -32,20 +32,20 @@ class TensorTypes:
         }
 
     def of(self, name: str) -> tuple[str, list[int | str]]:
-        """Element type and extents of a tensor; `UNKNOWN` and none, if they are not known."""
+        """Return the element type and extents of a tensor, or `UNKNOWN` and no extents."""
         return self._dtypes.get(name, UNKNOWN), list(self._shapes.get(name, ()))
 
     def unread(self, names: Sequence[str]) -> frozenset[int]:
-        """The places of outputs of a node that have no name, or that nothing reads."""
+        """Return the indices of outputs that have no name, or that no node reads."""
         return frozenset(i for i, name in enumerate(names) if not name or name not in self._read)
 
     def check(self, names: Sequence[str], ty: Type) -> None:
-        """Check that the outputs of a node that something reads have the types that they should.
+        """Check the imported type of a node's outputs that other nodes read.
 
         Raises
         ------
         NotSupported
-            one has another.
+            an output has another type or shape than ONNX infers.
         """
         types = list(ty.fields) if isinstance(ty, TupleType) else [ty]
         if 1 < len(types) < len(names) or (not isinstance(ty, TupleType) and len(names) > 1):

@@ -1,4 +1,4 @@
-"""Shapes of the tensors of an ONNX graph, as far as they consist of numbers."""
+"""Static shapes of the tensors of an ONNX graph."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import onnx
 
 
 def known_shapes(graph: onnx.GraphProto) -> dict[str, list[int]]:
-    """The shapes that consist of numbers, by the names of the tensors."""
+    """Return the shapes without symbolic extents, by the names of the tensors."""
     values = (*graph.input, *graph.output, *graph.value_info)
     shapes = {value.name: _static_shape(value) for value in values}
     shapes |= {tensor.name: list(tensor.dims) for tensor in graph.initializer}
@@ -14,7 +14,7 @@ def known_shapes(graph: onnx.GraphProto) -> dict[str, list[int]]:
 
 
 def _static_shape(value: onnx.ValueInfoProto) -> list[int] | None:
-    """The shape if all its extents are numbers."""
+    """Return the shape if all its extents are numbers, else None."""
     tensor = value.type.tensor_type
     if not tensor.HasField("shape"):
         return None

@@ -1,4 +1,4 @@
-"""The nodes of an ONNX file, for spans."""
+"""Spans that point to the nodes of an ONNX file."""
 
 from __future__ import annotations
 
@@ -16,14 +16,7 @@ TypeOf = Callable[[str], tuple[str, Sequence[int | str]]]
 
 
 class ModelNodes:
-    """The nodes of the graph as the file has it: before functions are inlined, and before what is
-    known at compile time is folded.
-
-    Parameters
-    ----------
-    graph
-        of the file.
-    """
+    """The nodes of a file's graph before functions are inlined and constants are folded."""
 
     def __init__(self, graph: onnx.GraphProto) -> None:
         self._types = TensorTypes(graph)
@@ -42,18 +35,18 @@ class ModelNodes:
             self._by_output.update((output, (index, copy)) for output in node.output if output)
 
     def span(self, outputs: Sequence[str], type_of: TypeOf) -> Span | None:
-        """The span of the node with one of these outputs; None if the file has none.
+        """Return the span of the node with one of these outputs; None if the file has none.
 
         Parameters
         ----------
         type_of
-            element type and extents of a tensor, where more is known of them than the file says.
+            returns the inferred element type and extents of a tensor.
         """
-        found = next((self._by_output[name] for name in outputs if name in self._by_output), None)
-        return None if found is None else self._span(*found, type_of)
+        entry = next((self._by_output[name] for name in outputs if name in self._by_output), None)
+        return None if entry is None else self._span(*entry, type_of)
 
     def joined_span(self, type_of: TypeOf) -> AnySpan | None:
-        """The span of all nodes that compute something.
+        """Return the span of all nodes except constants.
 
         Parameters
         ----------
@@ -69,8 +62,8 @@ class ModelNodes:
 
     def _span(self, index: int, node: onnx.NodeProto, type_of: TypeOf) -> Span:
         def known(name: str) -> tuple[str, Sequence[int | str]]:
-            found = type_of(name)
-            return self._types.of(name) if found[0] == UNKNOWN else found
+            inferred = type_of(name)
+            return self._types.of(name) if inferred[0] == UNKNOWN else inferred
 
         return model_operator(
             index,

@@ -1,4 +1,4 @@
-"""What a converter of an ONNX operator is given, and how it refuses."""
+"""The input of the converters of ONNX operators, and the error that they raise."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class OnnxNode:
     Parameters
     ----------
     builder
-        emits what the result is made of.
+        emits the bindings of intermediate results.
     inputs
-        none for an input that is left out.
+        the converted inputs; None for an omitted input.
     attributes
         as TVM's importer parses them; text is bytes.
     opset
         the version of the ONNX operators.
     outputs
-        how many outputs the node has.
+        the number of outputs of the node.
     unread
-        the places of outputs that are left out, or that nothing reads.
+        the indices of outputs that are omitted, or that no node reads.
     """
 
     builder: relax.BlockBuilder
@@ -48,16 +48,16 @@ class OnnxNode:
     unread: frozenset[int] = frozenset()
 
     def input(self, index: int) -> Expr | None:
-        """The input, if the node has it."""
+        """Return an input, or None if the node does not have it."""
         return self.inputs[index] if index < len(self.inputs) else None
 
     def required(self, index: int) -> Expr:
-        """The input.
+        """Return an input.
 
         Raises
         ------
         NotSupported
-            the node does not have it.
+            the node does not have the input.
         """
         expr = self.input(index)
         if expr is None:
@@ -65,12 +65,12 @@ class OnnxNode:
         return expr
 
     def constant(self, index: int, what: str) -> np.ndarray | None:
-        """The values of an input that must be constant, if the node has it.
+        """Return the values of a constant input, or None if the node does not have it.
 
         Raises
         ------
         NotSupported
-            it is computed when the model runs.
+            the input is computed at run time; the message calls it `what`.
         """
         expr = self.input(index)
         if expr is None:
@@ -82,11 +82,11 @@ class OnnxNode:
         return np.asarray(expr.value.numpy())
 
     def text(self, name: str, default: str) -> str:
-        """An attribute that is a word, as messages show it."""
+        """Return an attribute that is a word, escaped for messages."""
         return shown(bytes(self.attributes.get(name, default.encode())).decode(errors="replace"))
 
 
 Converted: TypeAlias = "Expr | OnnxNode | None"
-"""The result; the node that TVM's own conversion shall take in the place of this one; or none if it
-shall take this one."""
+"""The result of a converter; or a rewritten node for TVM's converter; or None, with which TVM
+converts the node unchanged."""
 Converter = Callable[[OnnxNode], Converted]

@@ -1,4 +1,4 @@
-"""The nodes of an ONNX graph or function, wherever in it they stand: names, and what they read."""
+"""Nodes of an ONNX graph and its nested graphs: their names, schemas and inputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ONNX_DOMAINS = ("", "ai.onnx")
 
 
 def all_nodes(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
-    """The nodes, and those of the graphs in them."""
+    """Yield the nodes of a graph and of its nested graphs."""
     for node in graph.node:
         yield node
         for attribute in node.attribute:
@@ -23,12 +23,12 @@ def all_nodes(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.Node
 
 
 def is_of_onnx(node: onnx.NodeProto) -> bool:
-    """Whether the operator is one of ONNX itself."""
+    """Return whether the node's operator is one of ONNX itself."""
     return node.domain in ONNX_DOMAINS
 
 
 def qualified_name(node: onnx.NodeProto) -> str:
-    """The name of the operator, with its domain if that is not ONNX's own."""
+    """Return the operator's name, preceded by its domain if that is not ONNX's own."""
     return str(node.op_type) if is_of_onnx(node) else f"{node.domain}.{node.op_type}"
 
 
@@ -39,7 +39,7 @@ def schema_of(operator: str, opset: int) -> onnx.defs.OpSchema | None:
     Parameters
     ----------
     operator
-        the name, with the domain in front if it is not that of ONNX (`qualified_name`).
+        the name as `qualified_name` returns it.
     opset
         the version of the operators of its domain.
     """
@@ -51,7 +51,7 @@ def schema_of(operator: str, opset: int) -> onnx.defs.OpSchema | None:
 
 
 def described_node(node: onnx.NodeProto | None) -> str:
-    """A node as errors name it; an input if it is none."""
+    """Return the name of a node in error messages; None stands for an input."""
     if node is None:
         return "an input"
     name = f'node "{shown(node.name)}", ' if node.name else ""
@@ -60,7 +60,7 @@ def described_node(node: onnx.NodeProto | None) -> str:
 
 
 def names_read(node: onnx.NodeProto) -> set[str]:
-    """The tensors that a node reads, also by the graphs inside of it."""
+    """Return the names of the tensors that a node and its nested graphs read."""
     names = set(node.input)
     for attribute in node.attribute:
         for graph in (attribute.g, *attribute.graphs):
@@ -78,7 +78,7 @@ def _names_read_from_outside(graph: onnx.GraphProto) -> set[str]:
 
 
 def tensor_names(graph: onnx.GraphProto) -> set[str]:
-    """The names of the tensors of a graph, and of those in the graphs in it."""
+    """Return the names of the tensors of a graph and of its nested graphs."""
     values = (*graph.input, *graph.output, *graph.value_info, *graph.initializer)
     names = {value.name for value in values}
     for node in graph.node:
@@ -90,8 +90,10 @@ def tensor_names(graph: onnx.GraphProto) -> set[str]:
 
 
 def missing_input(node: onnx.NodeProto, opset: int) -> int | None:
-    """The first input that is left out though the operator needs it: what a function passes on, or
-    one of several, of which ONNX's checker asks nothing."""
+    """Return the index of the first omitted input that the operator requires, or None.
+
+    ONNX's checker does not check inputs of functions and variadic inputs.
+    """
     left_out = [index for index, name in enumerate(node.input) if not name]
     schema = schema_of(qualified_name(node), opset)
     if schema is None:

@@ -1,4 +1,4 @@
-"""What is known of the inputs of an ONNX node before it is converted."""
+"""Inputs of an ONNX node, as far as they are known before its conversion."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ class Operand:
     Parameters
     ----------
     shape
-        its extents, None for one that only the run knows; None if the rank is unknown, or if
-        the node leaves the input out.
+        the extents, None for a dynamic extent; None if the rank is unknown or the input omitted.
     value
-        its elements, if they are constant.
+        the elements, if they are constant.
     dtype
-        the element type, by its name in numpy; None if it is unknown.
+        the element type's name in numpy; None if it is unknown.
     length
-        how many tensors it has, if it is a sequence; the shape is that of the first one.
+        the number of tensors of a sequence, whose `shape` is that of its first tensor.
     """
 
     shape: Sequence[int | None] | None = None
@@ -75,14 +74,14 @@ class Operand:
 
 
 def operand_of_array(value: np.ndarray | None) -> Operand:
-    """Return the operand of a constant; None stands for an input that is left out."""
+    """Return the operand of a constant; None stands for an omitted input."""
     if value is None:
         return Operand()
     return Operand(list(value.shape), value, str(value.dtype))
 
 
 def operand_of_type(ty: onnx.TypeProto) -> Operand:
-    """Return the operand of a tensor of which only the type is known."""
+    """Return the operand of a tensor of this type and unknown value."""
     tensor = ty.tensor_type
     if not tensor.HasField("shape"):
         return Operand()
@@ -91,7 +90,7 @@ def operand_of_type(ty: onnx.TypeProto) -> Operand:
 
 
 def operand_of_expr(expr: Any) -> Operand:
-    """Return the operand of a Relax expression. A sequence stands for its first tensor."""
+    """Return the operand of a Relax expression; a sequence has the shape of its first tensor."""
     if isinstance(expr, GenericConst):
         return operand_of_array(expr.value.numpy())
     if isinstance(expr, relax.ShapeExpr):

@@ -1,4 +1,4 @@
-"""Which versions of the ONNX operators are taken, and how."""
+"""The supported opsets of ONNX, and the conversion of older models."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from usmp.frontend.onnx.graph.nodes import ONNX_DOMAINS
 from usmp.support.errors import UnsupportedModelError
 
 OLDEST_OPSET, NEWEST_OPSET = 7, 28
-"""Of the versions of ONNX whose operators were compared; in others they may mean something else."""
+"""The opsets with tested operators; in other opsets operators may have other semantics."""
 
 
 def opset_version(model: onnx.ModelProto) -> int:
-    """The version of the ONNX operators that the model uses."""
+    """Return the model's version of the ONNX operators."""
     return imported_version(model.opset_import)
 
 
 def imported_version(opsets: Iterable[onnx.OperatorSetIdProto]) -> int:
-    """Return the version of the ONNX operators among those of all domains."""
+    """Return the version of ONNX's own operators among the opsets of all domains."""
     return int(next((o.version for o in opsets if o.domain in ONNX_DOMAINS), 1))
 
 
 def to_compared_opset(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model in an opset whose operators were compared: one that is older is converted by ONNX.
+    """Return the model in a tested opset: ONNX converts models of an older opset.
 
     Raises
     ------
     UnsupportedModelError
-        the model is newer, or cannot be converted.
+        the model's opset is newer, or ONNX cannot convert the model.
     """
     version = opset_version(model)
     if version > NEWEST_OPSET:

@@ -1,5 +1,4 @@
-"""The operators that ONNX and onnxruntime define and that are refused, with what to export
-instead."""
+"""Operators of ONNX and onnxruntime that are refused, each with a replacement."""
 
 from __future__ import annotations
 
@@ -100,7 +99,7 @@ REFUSED = by_operator(
         Refusal("it is for training", "export the model for inference"),
     ),
 )
-"""By name, with the domain in front if it is not that of ONNX."""
+"""Name as `qualified_name` returns it -> refusal."""
 
 _OF_DOMAIN = {
     "com.microsoft": never_compared(
@@ -109,7 +108,7 @@ _OF_DOMAIN = {
     ),
     "ai.onnx.ml": never_compared("write it with operators of ONNX itself"),
 }
-"""Others of a domain."""
+"""Domain -> refusal of its other operators."""
 
 _UNKNOWN = Refusal(
     "no operator of ONNX is known by this name",
@@ -122,7 +121,7 @@ _CUSTOM = Refusal(
 
 
 def refusal_of(operator: str) -> Refusal:
-    """What is said of an operator that is not supported, by its name as in `REFUSED`."""
+    """Return the reason and the replacement for an unsupported operator, named as in `REFUSED`."""
     domain, _, _ = operator.rpartition(".")
     if operator in REFUSED:
         return REFUSED[operator]

@@ -1,4 +1,4 @@
-"""Attributes that ONNX operators do not have in the opset of a model."""
+"""Removal of attributes that ONNX operators do not have in the opset of a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from usmp.support.plain_text import shown
 _WITHOUT_EFFECT = frozenset(
     {"consumed_inputs", "is_test", "output_sequence", ("Dropout", "ratio"), ("Dropout", "seed")}
 )
-"""Those that change no result of inference, in all operators or in one."""
+"""Attributes without effect on inference: of all operators, or (operator, attribute)."""
 
 
 def leave_out_unknown_attributes(model: onnx.ModelProto) -> None:
@@ -28,8 +28,8 @@ def leave_out_unknown_attributes(model: onnx.ModelProto) -> None:
     Raises
     ------
     UnsupportedModelError
-        the operator has the attribute in another opset, so that the model would be computed
-        otherwise than its author meant. The message names these opsets.
+        the operator has the attribute in another opset, so that removing it would change the
+        model's results. The message names these opsets.
     """
     version = opset_version(model)
     for node in all_nodes(model.graph):
@@ -81,7 +81,7 @@ def _is_after(schema: onnx.defs.OpSchema, version: int) -> bool:
 
 
 def _is_default(attribute: onnx.AttributeProto, definition: Any) -> bool:
-    """Whether the operator computes the same without the attribute."""
+    """Return whether the attribute has its default value, so that removing it has no effect."""
     value = onnx.helper.get_attribute_value(attribute)
     if attribute.name == "dilations":
         return all(step == 1 for step in value)
@@ -90,7 +90,7 @@ def _is_default(attribute: onnx.AttributeProto, definition: Any) -> bool:
 
 
 def _schemas(operator: str) -> Sequence[onnx.defs.OpSchema]:
-    """The versions of an operator of ONNX, the oldest first."""
+    """Return the versions of an operator of ONNX, the oldest first."""
     return _all_schemas().get(operator, [])
 
 
