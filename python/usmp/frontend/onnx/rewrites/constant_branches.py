@@ -1,4 +1,4 @@
-"""ONNX `If` whose condition is known: the branch that runs takes its place."""
+"""Replacement of ONNX `If` nodes with a known condition by the branch that runs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from usmp.support.unique_names import UniqueNames
 
 
 def take_branches(graph: onnx.GraphProto, known: Mapping[str, np.ndarray]) -> bool:
-    """Replace each `If` of `graph` whose condition is among the known tensors by the nodes of its
-    branch; whether there was any.
+    """Replace each `If` with a known condition by the nodes of its branch, under fresh names.
 
-    What is computed inside of the branch gets names that nothing else has.
+    Return whether there was any.
     """
     branches = {i: _taken(node, known) for i, node in enumerate(graph.node)}
     if not any(branches.values()):
@@ -40,28 +39,31 @@ def take_branches(graph: onnx.GraphProto, known: Mapping[str, np.ndarray]) -> bo
 
 
 def _taken(node: onnx.NodeProto, known: Mapping[str, np.ndarray]) -> onnx.GraphProto | None:
-    """A copy of the branch that runs, if it is known."""
+    """Return a copy of the branch that runs, or None if that is unknown."""
     if node.op_type != "If" or not is_of_onnx(node):
         return None
     condition = known.get(node.input[0]) if node.input else None
     if condition is None or condition.size != 1 or condition.dtype != bool:
         return None
-    wanted = "then_branch" if bool(condition.item()) else "else_branch"
-    found = next((a.g for a in node.attribute if a.name == wanted), None)
-    if found is None or len(found.output) != len(node.output) or not all(node.output):
+    name = "then_branch" if bool(condition.item()) else "else_branch"
+    branch = next((a.g for a in node.attribute if a.name == name), None)
+    if branch is None or len(branch.output) != len(node.output) or not all(node.output):
         return None
     copy = onnx.GraphProto()
-    copy.CopyFrom(found)
+    copy.CopyFrom(branch)
     return copy
 
 
 def _rename(
     graph: onnx.GraphProto, names: UniqueNames, outer: Mapping[str, str]
 ) -> Mapping[str, str]:
-    """Rename what a graph computes, and what it reads of `outer` ones; the new names."""
-    made = [value.name for value in (*graph.input, *graph.initializer)]
-    made += [name for node in graph.node for name in node.output if name]
-    renamed = {**outer, **{name: names.unique(name) for name in made}}
+    """Rename the tensors of a graph, and the tensors of `outer` graphs that it reads.
+
+    Return old name -> new name.
+    """
+    own = [value.name for value in (*graph.input, *graph.initializer)]
+    own += [name for node in graph.node for name in node.output if name]
+    renamed = {**outer, **{name: names.unique(name) for name in own}}
     for value in (*graph.input, *graph.initializer, *graph.value_info):
         value.name = renamed.get(value.name, value.name)
     for node in graph.node:

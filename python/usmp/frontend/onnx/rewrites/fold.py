@@ -1,7 +1,7 @@
-"""Compute what an ONNX graph computes about shapes: with fixed input shapes it is all constant.
+"""Constant folding of the shape arithmetic of an ONNX graph.
 
-Exporters write shapes as graphs of Shape, Gather, Concat, Cast and the like, which TVM's importer
-takes only as constants.
+Exporters write shapes as graphs of Shape, Gather, Concat, Cast and the like. TVM's importer
+requires constants there, and with fixed input shapes they are constant.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from usmp.frontend.onnx.rewrites.constant_branches import take_branches
 from usmp.frontend.size_arithmetic import MOST_ELEMENTS
 
 _OF_SHAPES = ("Shape", "Size")
-"""Their inputs matter only by their shapes, however large they are."""
+"""Operators that read only the shape of their input."""
 
 _FOLDED = frozenset(
     """Abs Add And ArgMax ArgMin Cast CastLike Ceil Clip Concat Constant ConstantOfShape CumSum Div
@@ -34,16 +34,15 @@ _FOLDED = frozenset(
     ReduceMin ReduceProd ReduceSum Reshape Round ScatterElements ScatterND Shape Sign Size Slice
     Split Sqrt Squeeze Sub Tile TopK Transpose Trilu Unsqueeze Where Xor""".split()
 )
-"""What exporters compute shapes and indices with. ONNX's evaluator computes others too, but not all
-as onnxruntime does, and a dequantized constant would hide that it is stored in a few bits. Others
-may take much to compute little, as a window does that reaches far beyond the data."""
+"""Operators with which exporters compute shapes and indices.
+
+ONNX's evaluator differs from onnxruntime for some other operators, and is slow for large kernel
+windows. Dequantization is not folded, because the constant should stay stored in a few bits.
+"""
 
 
 def fold_shape_arithmetic(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model, with known shapes, and with small constants in the place of what computes them.
-
-    Nodes that no output needs are dropped. What cannot be inferred or computed stays as it is.
-    """
+    """Return the model with inferred shapes, small constants folded, and unused nodes removed."""
     while True:
         model = _infer_shapes(model)
         _name_types(model.graph)
@@ -57,12 +56,12 @@ def _infer_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
     try:
         return shape_inference.infer_shapes(model)
     except Exception:
-        # Then nothing is folded, and the importer says what it cannot take.
+        # Without shapes nothing is folded, and the importer reports the reason.
         return model
 
 
 def _name_types(graph: onnx.GraphProto) -> None:
-    """What is cast like a tensor whose type is known is cast to that type."""
+    """Rewrite CastLike into Cast where the target's type is known."""
     values = (*graph.input, *graph.output, *graph.value_info)
     types = {value.name: value.type.tensor_type.elem_type for value in values}
     types |= {tensor.name: tensor.data_type for tensor in graph.initializer}
@@ -74,7 +73,7 @@ def _name_types(graph: onnx.GraphProto) -> None:
 
 
 def _fold(model: onnx.ModelProto) -> bool:
-    """Replace what is now known by initializers; whether anything was."""
+    """Replace constant nodes by initializers; return whether there was any."""
     graph = model.graph
     shapes = known_shapes(graph)
     known = {
@@ -104,7 +103,7 @@ def _evaluate(
     known: dict[str, np.ndarray],
     shapes: dict[str, list[int]],
 ) -> list[np.ndarray] | None:
-    """The outputs of a node, if they are constant and small."""
+    """Return the outputs of a node if they are constant and small, else None."""
     if not is_evaluated(node):
         return None
     inputs = {name: known[name] for name in node.input if name in known}
@@ -112,7 +111,7 @@ def _evaluate(
         try:
             inputs = {node.input[0]: np.broadcast_to(np.float32(0), shapes[node.input[0]])}
         except ValueError:
-            # The importer says how large a tensor may be.
+            # The importer reports tensors that are too large.
             return None
     if any(name and name not in inputs for name in node.input):
         return None
@@ -122,7 +121,7 @@ def _evaluate(
 
 
 def is_evaluated(node: onnx.NodeProto) -> bool:
-    """Whether it is an operator that shapes and indices are computed with."""
+    """Return whether a node's operator is one of shape arithmetic."""
     if node.op_type not in _FOLDED or not all(node.output):
         return False
     return not any(a.HasField("g") or a.graphs for a in node.attribute)
@@ -133,14 +132,14 @@ def evaluated(
     opsets: Sequence[onnx.OperatorSetIdProto],
     inputs: Mapping[str, np.ndarray],
 ) -> list[np.ndarray] | None:
-    """What ONNX's own evaluator computes, if it knows the operator and the results are small."""
+    """Return the results of ONNX's evaluator if it knows the operator and they are small."""
     operands = [operand_of_array(inputs.get(name)) for name in node.input]
     attributes = attributes_of(node)
     try:
         check_node(node, imported_version(opsets), operands, attributes)
         check_inferred(node, imported_version(opsets), operands)
     except NotSupported:
-        # The importer says so.
+        # The importer reports the error.
         return None
     asked, _ = asked_size(node.op_type, operands, attributes)
     if node.op_type not in _OF_SHAPES and not 0 <= prod(asked) <= MOST_ELEMENTS:
@@ -148,14 +147,14 @@ def evaluated(
     if node.op_type in ("Div", "Mod"):
         divisor = inputs[node.input[1]]
         if divisor.dtype.kind in "iu" and not divisor.all():
-            # The converter says so.
+            # The converter reports the division by 0.
             return None
     try:
         evaluator = ReferenceEvaluator(_one_node_model(opsets, node))
         with np.errstate(all="ignore"):
             values = [np.asarray(value) for value in evaluator.run(None, dict(inputs))]
     except Exception:
-        # The reference evaluator does not know every operator; then the node stays.
+        # The evaluator does not know every operator; such a node stays.
         return None
     return values if all(value.size <= MOST_ELEMENTS for value in values) else None
 

@@ -1,4 +1,4 @@
-"""One way to say what ONNX can say in several, so that the importer meets only that one."""
+"""Normalization of ONNX nodes, so that the importer meets one form of each."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
 def normalize_onnx(model: onnx.ModelProto) -> None:
     """Rewrite `model`, whose shapes are known, in place.
 
-    - `auto_pad` becomes `pads`: TVM pads a convolution in an operator of its own, and takes
-      SAME_LOWER of a maximum pool for one element less. So does `output_shape`.
-    - Quantization parameters of one element become scalars: TVM takes a vector as one parameter a
+    - `auto_pad` and `output_shape` become `pads`: TVM pads a convolution in a separate operator,
+      and pads one element too few for SAME_LOWER of a maximum pooling.
+    - Quantization parameters of one element become scalars: TVM reads a vector as one parameter a
       channel.
-    - Constants of 4 bits that are dequantized become such of 8, which TVM can hold.
-    - Outputs at the end of an operator that nothing reads are left out, as TVM makes fewer.
+    - Dequantized constants of 4 bits become constants of 8 bits, because TVM has no 4-bit type.
+    - Unread trailing outputs are removed, because TVM makes fewer outputs.
     """
     shapes = known_shapes(model.graph)
     for node in model.graph.node:
@@ -39,7 +39,7 @@ def normalize_onnx(model: onnx.ModelProto) -> None:
 
 
 def _make_padding_explicit(node: onnx.NodeProto, shapes: dict[str, list[int]]) -> None:
-    """What is malformed stays as it is, and the importer refuses it."""
+    """Replace `auto_pad` by `pads`; the importer refuses malformed nodes, which stay unchanged."""
     attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
     mode = attributes.get("auto_pad", b"NOTSET")
     extents = shapes.get(node.input[0], [])[2:]
@@ -47,7 +47,7 @@ def _make_padding_explicit(node: onnx.NodeProto, shapes: dict[str, list[int]]) -
     if kernel is None and node.op_type in _CONVOLUTIONS:
         kernel = shapes.get(node.input[1], [])[2:]
     if not extents and kernel and (mode == b"VALID" or set(attributes.get("strides", [1])) == {1}):
-        # An extent that only the run knows makes no difference there.
+        # The pads do not depend on the extents here, so dynamic extents may be anything.
         extents = [1] * len(kernel)
     strides = attributes.get("strides", [1] * len(extents))
     dilations = attributes.get("dilations", [1] * len(extents))
@@ -64,8 +64,10 @@ def _make_padding_explicit(node: onnx.NodeProto, shapes: dict[str, list[int]]) -
 
 
 def _make_cut_explicit(node: onnx.NodeProto, shapes: dict[str, list[int]]) -> None:
-    """`pads`, which are cut off, of a transposed convolution whose output shape is given, by itself
-    or as `auto_pad`."""
+    """Replace `output_shape` or `auto_pad` of a transposed convolution by `pads`.
+
+    The pads are the numbers of elements that are cut off the result.
+    """
     attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
     mode = attributes.get("auto_pad", b"NOTSET")
     extents = shapes.get(node.input[0], [])[2:]
@@ -100,8 +102,9 @@ def same_padding(
     dilations: Sequence[int],
     lower: bool,
 ) -> list[int]:
-    """The pads, first all beginnings and then all ends, with which the output has
-    ceil(extent / stride) elements; an odd one goes to the end, or with `lower` to the beginning.
+    """Return the pads with which the output has ceil(extent / stride) elements along each axis.
+
+    All begins come before all ends. An odd element goes to the end, or with `lower` to the begin.
 
     Source: ONNX operators, Conv, attribute `auto_pad`.
     """

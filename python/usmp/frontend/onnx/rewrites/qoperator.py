@@ -1,13 +1,12 @@
-"""Quantized operators of ONNX ("QOperator form") as QDQ form has them.
+"""Rewrite of quantized ONNX operators from QOperator form into QDQ form.
 
     y = QLinearConv(x, x_scale, x_zero_point, w, ..., y_scale, y_zero_point, bias)
     ->
     y = QuantizeLinear(Conv(DequantizeLinear(x, ...), DequantizeLinear(w, ...),
                             DequantizeLinear(bias, x_scale * w_scale)), y_scale, y_zero_point)
 
-Both forms mean the same; the second one becomes integer operators
-(`usmp.relax.transform.qdq`). It is made before shapes are inferred, of which ONNX knows nothing for
-the operators of onnxruntime.
+`usmp.relax.transform.qdq` turns QDQ form into integer operators. The rewrite runs before shape
+inference, because ONNX cannot infer shapes of onnxruntime's operators.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ from usmp.support.unique_names import UniqueNames
 
 _MICROSOFT = "com.microsoft"
 _FIRST_OPSET_OF_ONE_AXIS = 13
-"""Since then, DequantizeLinear has scales along an axis, and Softmax does not join axes."""
+"""The first opset in which DequantizeLinear has scales along an axis."""
 _FIRST_OPSET_OF_QUANTIZERS = 10
 
 
 @dataclass(frozen=True)
 class _Tensor:
-    """The names of integers, their scale and their zero point; no zero point is an empty name."""
+    """The names of a quantized tensor, its scale and its zero point (empty without one)."""
 
     values: str
     scale: str
@@ -44,14 +43,14 @@ class _Tensor:
 
 
 class _Writer:
-    """Writes the nodes that a node of QOperator form stands for.
+    """A writer of the QDQ form of a node.
 
     Parameters
     ----------
     graph
-        takes the constants.
+        receives new constants.
     names
-        of all tensors.
+        the names of all tensors.
     """
 
     def __init__(self, graph: onnx.GraphProto, names: UniqueNames, opset: int) -> None:
@@ -60,14 +59,14 @@ class _Writer:
         self._names = names
         self._constants = {t.name: t for t in graph.initializer}
         for node in graph.node:
-            found = self._found_constant(node)
-            if found is not None:
-                self._constants[node.output[0]] = found
+            value = self._found_constant(node)
+            if value is not None:
+                self._constants[node.output[0]] = value
         self._nodes: list[onnx.NodeProto] = []
         self.node = onnx.NodeProto()
 
     def _found_constant(self, node: onnx.NodeProto) -> onnx.TensorProto | None:
-        """What a node writes, if it is as constant as an initializer."""
+        """Return the output of a Constant node, or of an Identity of a constant, else None."""
         if node.op_type == "Identity":
             return self._constants.get(node.input[0])
         if node.op_type != "Constant":
@@ -78,12 +77,12 @@ class _Writer:
         return None if values is None else numpy_helper.from_array(values[0])
 
     def written(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
-        """What the node stands for; itself if it is of no such form.
+        """Return the QDQ form of a node; other nodes are returned unchanged.
 
         Raises
         ------
         NotSupported
-            it has an option that is not supported, or lacks an input.
+            the node has an option that is not supported, or lacks an input.
         """
         write = _OPERATORS.get(qualified_name(node))
         if write is None:
@@ -99,20 +98,20 @@ class _Writer:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Of the node."""
+        """The attributes of the node."""
         return {a.name: helper.get_attribute_value(a) for a in self.node.attribute}
 
     def input(self, index: int) -> str:
-        """The name of an input; empty if the node does not have it."""
+        """Return the name of an input; empty if the node does not have it."""
         return str(self.node.input[index]) if index < len(self.node.input) else ""
 
     def tensor(self, index: int) -> _Tensor:
-        """Three inputs, of which the last one may be left out.
+        """Return the quantized tensor whose values, scale and zero point begin at an input.
 
         Raises
         ------
         NotSupported
-            there are no integers, or they have no scale.
+            the values or the scale are missing.
         """
         values, scale, zero_point = (self.input(index + i) for i in range(3))
         for name, position in ((values, index), (scale, index + 1)):
@@ -121,12 +120,12 @@ class _Writer:
         return _Tensor(values, scale, zero_point)
 
     def constant(self, name: str, what: str) -> np.ndarray:
-        """The values of an input.
+        """Return the values of a constant tensor.
 
         Raises
         ------
         NotSupported
-            they are computed when the model runs, or damaged.
+            the tensor is computed at run time, or damaged; the message calls it `what`.
         """
         if name not in self._constants:
             raise NotSupported(f"{what} must be constant")
@@ -136,7 +135,7 @@ class _Writer:
             raise NotSupported(f"{what} cannot be read: {message_of(error)}") from error
 
     def add_constant(self, values: np.ndarray) -> str:
-        """The name of new values."""
+        """Add a constant to the graph and return its name."""
         name = self.new_name("constant")
         tensor = numpy_helper.from_array(values, name)
         self._graph.initializer.append(tensor)
@@ -144,7 +143,7 @@ class _Writer:
         return name
 
     def new_name(self, operator: str) -> str:
-        """Of a tensor."""
+        """Return a fresh name for a result of `operator`."""
         return self._names.unique(f"{self.node.output[0]}_{operator}")
 
     def add_node(
@@ -155,7 +154,7 @@ class _Writer:
         attributes: Mapping[str, Any] | None = None,
         domain: str = "",
     ) -> None:
-        """Write a node."""
+        """Append a node."""
         named = {"name": self.node.name, "domain": domain}
         self._nodes.append(
             helper.make_node(operator, inputs, outputs, **named, **(attributes or {}))
@@ -169,13 +168,16 @@ class _Writer:
         output: str = "",
         domain: str = "",
     ) -> str:
-        """The output of a new node, a new name if it is not given."""
+        """Append a node and return the name of its output; by default a fresh name."""
         output = output or self.new_name(operator)
         self.add_node(operator, inputs, [output], attributes, domain)
         return output
 
     def dequantized(self, tensor: _Tensor, axis: int | None = None) -> str:
-        """The real numbers of a tensor, of one scale or of one a slice along the axis."""
+        """Dequantize a tensor, with one scale or one for each slice along the axis.
+
+        Return the name of the real numbers.
+        """
         parameters = [p for p in (tensor.scale, tensor.zero_point) if p]
         inputs = [tensor.values, *parameters]
         if axis is None or self.constant(tensor.scale, "a scale").size == 1:
@@ -183,7 +185,7 @@ class _Writer:
             return self.add("DequantizeLinear", inputs)
         if self.opset >= _FIRST_OPSET_OF_ONE_AXIS:
             return self.add("DequantizeLinear", inputs, {"axis": axis})
-        # onnxruntime's own had an axis before that of ONNX.
+        # Old opsets of ONNX have no axis, but onnxruntime's operator has.
         real = self.add("DequantizeLinear", inputs, {"axis": axis}, domain=_MICROSOFT)
         if tensor.values in self._constants:
             shape = list(self._constants[tensor.values].dims)
@@ -193,20 +195,20 @@ class _Writer:
 
     def _require_one_element(self, parameters: Sequence[str]) -> None:
         for parameter in parameters:
-            found = self._constants.get(parameter)
-            if found is not None and int(np.prod(found.dims)) != 1:
+            value = self._constants.get(parameter)
+            if value is not None and int(np.prod(value.dims)) != 1:
                 raise NotSupported(
-                    f"its scale or zero point has the shape {list(found.dims)}; only one element "
+                    f"its scale or zero point has the shape {list(value.dims)}; only one element "
                     "is supported there"
                 )
 
     def quantize(self, real: str, scale: str, zero_point: str) -> None:
-        """Make the output of the node from real numbers.
+        """Quantize real numbers to the output of the node.
 
         Raises
         ------
         NotSupported
-            the parameters are left out, or are no constants of one element.
+            the scale or the zero point is missing, or is no constant of one element.
         """
         if not scale or not zero_point:
             raise NotSupported("the scale or the zero point of its output is missing")
@@ -216,8 +218,10 @@ class _Writer:
         self.add("QuantizeLinear", [real, scale, zero_point], output=self.node.output[0])
 
     def bias(self, name: str, data: _Tensor, weight: _Tensor) -> list[str]:
-        """The real numbers of a bias, whose scale is the product of those of data and weight: none
-        if it is left out."""
+        """Dequantize a bias with the product of the scales of data and weight.
+
+        Return the names of the inputs to add: one, or none without a bias.
+        """
         if not name:
             return []
         scales = [self.constant(t.scale, "a scale") for t in (data, weight)]
@@ -290,7 +294,7 @@ def _concatenation(writer: _Writer) -> None:
 
 
 def _integer_product(writer: _Writer, data: _Tensor, weight: _Tensor, bias: str) -> None:
-    """The product of integers as floats."""
+    """Write a product of integers, scaled to floats, plus the bias."""
     zero_points = [data.zero_point, weight.zero_point]
     inputs = [data.values, weight.values, *(zero_points if any(zero_points) else [])]
     integers = writer.add("MatMulInteger", inputs)
@@ -350,7 +354,7 @@ def to_qdq_form(model: onnx.ModelProto) -> dict[str, onnx.NodeProto]:
     Returns
     -------
     dict[str, onnx.NodeProto]
-        By the outputs of what was written, the node that it stands for.
+        Output of a written node -> the original node.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Operators that ONNX defines by others: they become those others."""
+"""Expansion of ONNX operators that ONNX defines by functions of other operators."""
 
 from __future__ import annotations
 
@@ -19,21 +19,20 @@ _DOMAIN = "usmp.schema_functions"
 _LAYER_NORMALIZATION = "LayerNormalization"
 _FIRST_OPSET_WITH_IT = 17
 _FIRST_OPSET_OF_ITS_FUNCTION = 13
-"""The first one in which the operators of its function mean what they mean there."""
+"""The first opset whose operators have the semantics that the function assumes."""
 _MOST_LEVELS = 4
-"""Functions of functions; ONNX has two levels."""
+"""The deepest nesting of functions; ONNX has two levels."""
 
 
 def write_out_schema_functions(model: onnx.ModelProto, limits: Limits) -> onnx.ModelProto:
-    """The model with the nodes of their functions in the place of the nodes of `WRITTEN_OUT`.
+    """Return the model with the nodes of `WRITTEN_OUT` replaced by their functions.
 
-    Source: the functions that ONNX gives with the definitions of its operators.
+    Source: the functions in the schemas of ONNX's operators.
 
     Raises
     ------
     UnsupportedModelError
-        there would be more nodes than a model may have, or attributes of a node do not belong to
-        its inputs.
+        the model gets too many nodes, or a node's attributes do not belong to its inputs.
     """
     for _ in range(_MOST_LEVELS):
         types = _types(model)
@@ -43,7 +42,7 @@ def write_out_schema_functions(model: onnx.ModelProto, limits: Limits) -> onnx.M
         for node in nodes:
             operands = [operand_of_type(types.get(n, onnx.TypeProto())) for n in node.input]
             with refused_by_name(node):
-                # ONNX's functions do not check.
+                # Check here, because ONNX's functions do not check their inputs.
                 check_node(node, opset_version(model), operands, attributes_of(node))
         functions = [_function(node, model, types) for node in nodes]
         added = sum(len(function.node) for function in functions if function)
@@ -64,10 +63,10 @@ def _is_written_out(node: onnx.NodeProto, types: Mapping[str, onnx.TypeProto]) -
     if not is_of_onnx(node):
         return False
     if node.op_type == _LAYER_NORMALIZATION:
-        # TVM's has one output.
+        # TVM's operator has one output.
         return sum(map(bool, node.output)) > 1
     if node.op_type == "RMSNormalization" and len(node.input) > 1:
-        # TVM's is of one axis, and not the only one.
+        # TVM's operator normalizes a single axis, and requires other axes beside it.
         ranks = [len(types[n].tensor_type.shape.dim) for n in node.input[:2] if n in types]
         return len(ranks) == 2 and (ranks[0] < 2 or ranks[1] != 1)
     return node.op_type in WRITTEN_OUT
@@ -77,7 +76,7 @@ def _types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
     try:
         inferred = shape_inference.infer_shapes(model)
     except Exception:
-        # Without types there is no function, and the operators are refused by name.
+        # Functions need types; without them the operators are refused by name.
         inferred = model
     graph = inferred.graph
     types = {value.name: value.type for value in (*graph.input, *graph.output, *graph.value_info)}
@@ -89,8 +88,10 @@ def _types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
 def _function(
     node: onnx.NodeProto, model: onnx.ModelProto, types: dict[str, onnx.TypeProto]
 ) -> onnx.FunctionProto | None:
-    """The function of a node, in the newest version that the model's opset has; none if ONNX has
-    none, or needs to know the type of an input that is not known."""
+    """Return the newest function of a node that the model's opset has.
+
+    None if ONNX has no function, or if the type of an input is unknown.
+    """
     version = opset_version(model)
     schema = _schema(node, version)
     if schema is None or any(name and name not in types for name in node.input):
@@ -101,12 +102,12 @@ def _function(
     newest = max((number for number in (*by_context, *plain) if number <= version), default=None)
     if newest is None:
         return None
-    given = [types.get(name, onnx.TypeProto()).SerializeToString() for name in node.input]
+    types_of_inputs = [types.get(name, onnx.TypeProto()).SerializeToString() for name in node.input]
     content = (
         schema.get_function_with_opset_version(newest)
         if newest in plain
         else schema.get_context_dependent_function_with_opset_version(
-            newest, node.SerializeToString(), given
+            newest, node.SerializeToString(), types_of_inputs
         )
     )
     function = onnx.FunctionProto.FromString(content)
@@ -115,7 +116,7 @@ def _function(
 
 def _schema(node: onnx.NodeProto, version: int) -> Any:
     if node.op_type == _LAYER_NORMALIZATION and version >= _FIRST_OPSET_OF_ITS_FUNCTION:
-        # Optimizers write it into older models, and onnxruntime takes it there.
+        # Optimizers write this operator into older models, and onnxruntime accepts it there.
         version = max(version, _FIRST_OPSET_WITH_IT)
     return schema_of(node.op_type, version)
 
@@ -123,14 +124,14 @@ def _schema(node: onnx.NodeProto, version: int) -> Any:
 def _make_call(
     node: onnx.NodeProto, function: onnx.FunctionProto, name: str, model: onnx.ModelProto
 ) -> None:
-    """Make a call of the function out of a node, with the attributes that the node leaves out."""
-    given = {attribute.name for attribute in node.attribute}
+    """Turn a node into a call of its function, with default values for omitted attributes."""
+    names = {attribute.name for attribute in node.attribute}
     for attribute in _schema(node, opset_version(model)).attributes.values():
-        if attribute.name not in given and attribute.default_value.name:
+        if attribute.name not in names and attribute.default_value.name:
             node.attribute.append(attribute.default_value)
     function.domain, function.name = _DOMAIN, name
     node.domain, node.op_type = _DOMAIN, name
-    # What the function's operators mean is the same in the opset of the model.
+    # The model's opset gives the function's operators the same semantics.
     del function.opset_import[:]
     function.opset_import.extend(model.opset_import)
     model.functions.append(function)
