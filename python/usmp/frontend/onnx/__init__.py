@@ -1,2 +1,1 @@
-"""ONNX operators that TVM's importer converts wrongly, or in a form of which later passes could see
-little: one function each. The others are TVM's, where they were compared."""
+"""Import of ONNX models, through TVM's importer and converters for single operators."""

@@ -1,4 +1,4 @@
-"""ONNX files to Relax, through TVM's importer."""
+"""Import of ONNX files to Relax, through TVM's importer."""
 
 from __future__ import annotations
 
@@ -53,25 +53,25 @@ from usmp.tir.spans import with_function_span
 def import_onnx(
     content: bytes, folder: Path, limits: Limits = DEFAULT_LIMITS, asked: AskedSizes | None = None
 ) -> IRModule:
-    """Import an `.onnx` file; values that it keeps in other files are looked for in `folder`.
+    """Import an `.onnx` file, with external data from `folder`.
 
     Parameters
     ----------
     asked
-        the shapes, and the largest values of the sizes that the file leaves open.
+        the user's input shapes, and largest values of dynamic sizes.
 
     Raises
     ------
     UnsupportedModelError
         the content is damaged or not ONNX, an input has a dynamic shape without bounds, an
-        operator cannot be imported, or the model asks for more than it may.
+        operator cannot be imported, or the model exceeds `limits`.
     ValueError
-        a size that is asked for is none of the model.
+        the model does not have a size that the user names.
     """
-    read, found = read_onnx(content, folder, limits, asked)
-    sizes = [size.bounded for size in found if size.number is None]
-    nodes = ModelNodes(read.graph)
-    model = to_compared_opset(read)
+    original, dynamic_sizes = read_onnx(content, folder, limits, asked)
+    sizes = [size.bounded for size in dynamic_sizes if size.number is None]
+    nodes = ModelNodes(original.graph)
+    model = to_compared_opset(original)
     if model.functions:
         model = inliner.inline_local_functions(model)
     mod, types = _import_model(model, limits, nodes, sizes)
@@ -85,13 +85,13 @@ def import_onnx(
 def _import_model(
     model: onnx.ModelProto, limits: Limits, nodes: ModelNodes, sizes: Sequence[SymbolicSize] = ()
 ) -> tuple[IRModule, TensorTypes]:
-    """The `main` of a model without functions, or of a graph in one of its nodes, and the types
-    that its tensors have."""
+    """Import a model without functions, or a nested graph, as `main`; return the types of its
+    tensors as well."""
     check_before_inference(model.graph, opset_version(model))
     origins: dict[str, onnx.NodeProto] = {}
     branches: set[str] | None = None
     while branches != (branches := _branches(model.graph)):
-        # Nodes of a branch that was taken are new.
+        # Repeat, because a folded `If` adds the nodes of its branch.
         model = write_out_schema_functions(model, limits)
         origins |= to_qdq_form(model)
         model = fold_shape_arithmetic(model)
@@ -115,7 +115,7 @@ def _import_model(
     except UnsupportedModelError:
         raise
     except Exception as error:
-        # TVM's importer raises many kinds of exceptions; each means that it cannot import this.
+        # TVM's importer raises many kinds of exceptions; each means that the import failed.
         where = f" at {importer.described()}" if importer.node else ""
         hint = "; with fixed input shapes it may not" if sizes else ""
         raise UnsupportedModelError(
@@ -125,7 +125,7 @@ def _import_model(
 
 
 def _name_choices(graph: onnx.GraphProto) -> dict[str, onnx.NodeProto]:
-    """Give each `If` the name `CHOICE`; by the outputs, the nodes as the file has them."""
+    """Rename each `If` to `CHOICE`; return the original nodes by their outputs."""
     origins: dict[str, onnx.NodeProto] = {}
     for node in graph.node:
         if qualified_name(node) == "If":
@@ -136,16 +136,16 @@ def _name_choices(graph: onnx.GraphProto) -> dict[str, onnx.NodeProto]:
 
 
 def _branches(graph: onnx.GraphProto) -> set[str]:
-    """The results of nodes that run one of two graphs."""
+    """Return the names of the outputs of `If` nodes."""
     return {name for node in graph.node if node.op_type == "If" for name in node.output}
 
 
 class _Unprinted(BaseException):
-    """Carries an error past TVM's importer, which prints each exception of a node to stdout."""
+    """A carrier of an error past TVM's importer, which prints each `Exception` to stdout."""
 
 
 class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
-    """TVM's importer, which also knows the node that it is at."""
+    """TVM's importer, extended by checks, our converters, and the current node."""
 
     node: onnx.NodeProto | None = None
     types: TensorTypes
@@ -153,9 +153,9 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
     bb: LimitedBuilder
     opsets: Sequence[onnx.OperatorSetIdProto] = ()
     origins: Mapping[str, onnx.NodeProto]
-    """By the outputs of nodes that stand for one of the file, that one."""
+    """Output of a rewritten node -> the node in the file."""
     sizes: ShapeValues | None = None
-    """What is computed of shapes, if some depend on sizes."""
+    """The values computed from shapes; None if no size is dynamic."""
 
     def imported(self, graph: onnx.GraphProto, opset: int) -> IRModule:
         """Import a graph of nodes of an opset."""
@@ -166,10 +166,10 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
             raise error from error.__cause__
 
     def described(self, node: onnx.NodeProto | None = None) -> str:
-        """A node, that of the importer if none is given, as errors name it."""
+        """Return the name of a node in error messages; by default the current node."""
         node = node or self.node
-        found = [self.origins[name] for name in node.output if name in self.origins] if node else []
-        return described_node(found[0] if found else node)
+        nodes = [self.origins[name] for name in node.output if name in self.origins] if node else []
+        return described_node(nodes[0] if nodes else node)
 
     def _check_for_unsupported_ops(self, graph: onnx.GraphProto) -> None:
         self.types = TensorTypes(graph)
@@ -200,7 +200,7 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
             self.bb.span = None
 
     def _import_graph(self, graph: onnx.GraphProto) -> IRModule:
-        """A graph in the node."""
+        """Import a nested graph of the current node."""
         model = onnx.helper.make_model(graph, opset_imports=self.opsets)
         mod, _ = _import_model(model, self.bb.limits, ModelNodes(graph))
         self.bb.operators += len(nodes_of(mod["main"].body, relax.VarBinding))
@@ -212,9 +212,9 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
     ) -> Expr:
         assert self.node is not None
         if self.sizes is not None:
-            of_shapes = self.sizes.computed(self.node, inputs, attrs)
-            if of_shapes is not None:
-                return of_shapes
+            value = self.sizes.computed(self.node, inputs, attrs)
+            if value is not None:
+                return value
         limits = self.bb.limits
         unread = self.types.unread(self.node.output)
         node = OnnxNode(self.bb, inputs, attrs, opset, len(self.node.output), unread)
@@ -233,7 +233,7 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
             except (NotSupported, DynamicShapeError, UnsupportedModelError):
                 raise
             except Exception:
-                # Its message is about code of TVM, or of a converter.
+                # First look for a cause in the model, because the message names code of TVM.
                 check_constant_operands(qualified_name(self.node), node)
                 check_inferred(self.node, opset, operands, with_types=True)
                 raise
@@ -247,7 +247,7 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
         return expr
 
     def _expression(self, op_name: str, node: OnnxNode) -> Expr:
-        """The operator in Relax, by one of our converters or by TVM's."""
+        """Convert the current node to Relax, by one of our converters or by TVM's."""
         assert self.node is not None
         name = qualified_name(self.node)
         expr = None
@@ -262,6 +262,6 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
             expr = convert_operator(name, node)
         if expr is None or isinstance(expr, OnnxNode):
             node = expr or node
-            given = onnx_frontend.onnx_input(node.inputs)
-            expr = super()._convert_operator(op_name, given, dict(node.attributes), node.opset)
+            inputs = onnx_frontend.onnx_input(node.inputs)
+            expr = super()._convert_operator(op_name, inputs, dict(node.attributes), node.opset)
         return expr

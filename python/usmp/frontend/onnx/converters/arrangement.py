@@ -1,4 +1,4 @@
-"""ONNX operators that move elements, or say where they are."""
+"""Converters of ONNX operators that move elements or compute positions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from usmp.ops.real.running import running
 
 
 def pad(node: OnnxNode) -> Expr | None:
-    """`R.nn.pad` in the place of a TIR function, if every extent is padded with one constant."""
+    """Convert `Pad` to `R.nn.pad` instead of a TIR function, if widths and value are constant."""
     data, widths, value, *axes = [*node.inputs, None, None, None][:4]
     if node.text("mode", "constant") != "constant":
         return None
@@ -38,8 +38,8 @@ def pad(node: OnnxNode) -> Expr | None:
 
 
 def slice_(node: OnnxNode) -> OnnxNode:
-    """With all that the model leaves out or has as attributes, and with no limits outside of the
-    tensor: TVM's takes 2^63 - 1, which stands for the end, for another number."""
+    """Return `Slice` with all operands as inputs, and with limits clamped to the tensor, because
+    TVM misreads 2^63 - 1 as a limit."""
     inputs = [*node.inputs, None, None, None, None][:5]
     if node.opset < 10:
         for index, name in enumerate(("starts", "ends", "axes"), 1):
@@ -58,17 +58,17 @@ def slice_(node: OnnxNode) -> OnnxNode:
     limits = []
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         extent = shape[int(axis)]
-        # A step to the other end and beyond is as good as any longer one.
+        # A step beyond the other end is equivalent to any longer step.
         by = max(min(int(step), extent + 1), -extent - 1)
         first, last, by = slice(int(start), int(end), by).indices(extent)
-        # In front of the first element is not the last one, which -1 would be.
+        # The end before the first element cannot be -1, which stands for the last element.
         limits.append((first, last if last >= 0 else -extent - 1, int(axis), by))
     columns = np.array(limits, np.int64).reshape(-1, 4).T
     return replace(node, inputs=[node.inputs[0], *map(relax.const, columns.copy())])
 
 
 def cumulative_product(node: OnnxNode) -> Expr:
-    """In one pass over the elements."""
+    """Convert `CumProd` to a single pass over the elements."""
     axis = node.constant(1, "the axis")
     if axis is None:
         raise NotSupported("it has no axis")
@@ -85,7 +85,7 @@ def cumulative_product(node: OnnxNode) -> Expr:
 
 
 def cumulative_sum(node: OnnxNode) -> Expr:
-    """In one pass over the elements, where TVM's calls a function of its runtime."""
+    """Convert `CumSum` to a single pass; TVM's converter calls a function of its runtime."""
     axis = node.constant(1, "the axis")
     if axis is None:
         raise NotSupported("it has no axis")
@@ -101,7 +101,7 @@ def cumulative_sum(node: OnnxNode) -> Expr:
 
 
 def compress(node: OnnxNode) -> Expr:
-    """`R.take` of the elements that a constant condition selects."""
+    """Convert `Compress` with a constant condition to `R.take`."""
     condition = node.constant(1, "the condition, which says how many elements there will be,")
     if condition is None:
         raise NotSupported("it has no condition")
@@ -113,7 +113,7 @@ def compress(node: OnnxNode) -> Expr:
 
 
 def one_hot_vectors(node: OnnxNode) -> Expr:
-    """Of the type of the values; what is out of range is off everywhere, as ONNX says."""
+    """Convert `OneHot`; an index out of range selects no element, as ONNX defines."""
     indices, values = node.required(0), node.required(2)
     depth = node.constant(1, "the depth")
     if depth is None or depth.size != 1 or int(depth.item()) < 1:
@@ -123,7 +123,7 @@ def one_hot_vectors(node: OnnxNode) -> Expr:
 
 
 def eye_like(node: OnnxNode) -> Expr:
-    """Ones on a diagonal, of the type that is asked for."""
+    """Convert `EyeLike` to `R.eye`."""
     import onnx
 
     data = node.required(0)
@@ -137,7 +137,7 @@ def eye_like(node: OnnxNode) -> Expr:
 
 
 def triangle(node: OnnxNode) -> OnnxNode | None:
-    """`Trilu` with a diagonal in the matrix, or just outside: TVM counts in 32 bits."""
+    """Return `Trilu` with its diagonal clamped to the matrix, because TVM counts in 32 bits."""
     diagonal = node.input(1)
     if diagonal is None:
         return None
@@ -151,7 +151,7 @@ def triangle(node: OnnxNode) -> OnnxNode | None:
 
 
 def sequence_insert(node: OnnxNode) -> Expr | None:
-    """With a position counted from the end, which TVM's counts wrongly."""
+    """Convert `SequenceInsert` at a negative position, which TVM's converter counts wrongly."""
     position = node.constant(2, "the position")
     sequence = node.required(0)
     if position is None or position.item() >= 0 or not isinstance(sequence, relax.Tuple):
@@ -162,8 +162,8 @@ def sequence_insert(node: OnnxNode) -> Expr | None:
 
 
 def split_to_sequence(node: OnnxNode) -> Expr:
-    """Parts of the sizes that are given, or all of one size but the last; single elements without
-    their axis only if no size is given."""
+    """Convert `SplitToSequence` to a tuple of parts. A scalar size holds for all parts but the
+    last. Without a size, parts are single slices, and `keepdims` 0 removes their axis."""
     data, sizes = node.required(0), node.constant(1, "the sizes of the parts")
     shape = shape_of(data)
     axis = axis_of(int(node.attributes.get("axis", 0)), len(shape))
@@ -186,7 +186,7 @@ def split_to_sequence(node: OnnxNode) -> Expr:
 
 
 def space_to_depth(node: OnnxNode) -> Expr | None:
-    """With the channels outermost in the depth, which TVM does not know."""
+    """Convert `SpaceToDepth` in mode CRD (channels outermost), which TVM does not have."""
     if node.text("mode", "DCR") != "CRD":
         return None
     data, block = node.required(0), int(node.attributes["blocksize"])
@@ -198,7 +198,7 @@ def space_to_depth(node: OnnxNode) -> Expr | None:
 
 
 def with_list_of_axes(node: OnnxNode) -> OnnxNode | None:
-    """`Squeeze` and `Unsqueeze` of one axis that is a scalar."""
+    """Return `Squeeze` or `Unsqueeze` with a vector in place of a scalar axis."""
     axes = node.constant(1, "the axes")
     if axes is None or axes.ndim:
         return None
@@ -206,7 +206,7 @@ def with_list_of_axes(node: OnnxNode) -> OnnxNode | None:
 
 
 def _pad_with_computed(node: OnnxNode) -> Expr:
-    """`Pad` with a value that the run computes; negative widths cut."""
+    """Convert `Pad` with a value computed at run time; negative widths crop."""
     data, value = node.required(0), node.required(2)
     widths, axes = node.constant(1, "the widths"), node.constant(3, "the axes")
     shape = shape_of(data)
@@ -222,8 +222,8 @@ def _pad_with_computed(node: OnnxNode) -> Expr:
 
 
 def tensor_scatter(node: OnnxNode) -> Expr:
-    """A cache with new elements along an axis, from a place on that each batch has of its own; what
-    would be written outside is left out."""
+    """Convert `TensorScatter`: write an update into a cache, at one position for each batch, and
+    drop elements outside of the cache."""
     cache, update = node.required(0), node.required(1)
     shape, rank = shape_of(cache), len(shape_of(cache))
     axis, mode = int(node.attributes.get("axis", -2)), node.text("mode", "linear")

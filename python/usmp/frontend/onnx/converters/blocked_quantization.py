@@ -22,7 +22,7 @@ _STORED = ("int8", "uint8", "int16", "uint16")
 
 
 def dequantize_linear(node: OnnxNode) -> Expr | OnnxNode:
-    """Of constants, a constant; without blocks, TVM's."""
+    """Convert `DequantizeLinear` with blocks; TVM converts it without blocks."""
     blocks = _blocks(node)
     if blocks is None:
         return _without_ignored_axis(node)
@@ -36,7 +36,7 @@ def dequantize_linear(node: OnnxNode) -> Expr | OnnxNode:
 
 
 def quantize_linear(node: OnnxNode) -> Expr | OnnxNode:
-    """Without blocks, TVM's."""
+    """Convert `QuantizeLinear` with blocks; TVM converts it without blocks."""
     blocks = _blocks(node)
     if blocks is None:
         return _without_ignored_axis(node)
@@ -56,7 +56,7 @@ def quantize_linear(node: OnnxNode) -> Expr | OnnxNode:
 
 
 def _without_ignored_axis(node: OnnxNode) -> OnnxNode:
-    """One scale is that of all elements, whatever the axis is; TVM checks it all the same."""
+    """Return the node without its axis if it has a single scale, because TVM checks the axis."""
     if prod(shape_of(node.required(1))) != 1:
         return node
     kept = {name: value for name, value in node.attributes.items() if name != "axis"}
@@ -64,7 +64,7 @@ def _without_ignored_axis(node: OnnxNode) -> OnnxNode:
 
 
 def _blocks(node: OnnxNode) -> Blocks | None:
-    """How the elements are grouped, if they are."""
+    """Return the blocks of elements that share a scale; None if `block_size` is 0."""
     size = int(node.attributes.get("block_size", 0))
     if size == 0:
         return None
@@ -74,13 +74,13 @@ def _blocks(node: OnnxNode) -> Blocks | None:
         raise NotSupported(f"block_size is {size}; it must be positive")
     expected = (*shape[:axis], -(-shape[axis] // size), *shape[axis + 1 :])
     zero_point = node.input(2)
-    given_shapes = {"scale": scales}
+    shapes = {"scale": scales}
     if zero_point is not None:
-        given_shapes["zero point"] = shape_of(zero_point)
-    for name, given in given_shapes.items():
-        if given != expected:
+        shapes["zero point"] = shape_of(zero_point)
+    for name, actual in shapes.items():
+        if actual != expected:
             raise NotSupported(
-                f"its {name} has shape {list(given)}; with block_size {size} along axis {axis} of "
+                f"its {name} has shape {list(actual)}; with block_size {size} along axis {axis} of "
                 f"{list(shape)} it should be {list(expected)}"
             )
     return Blocks(axis, min(size, shape[axis]))

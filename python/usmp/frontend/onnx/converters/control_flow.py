@@ -1,4 +1,4 @@
-"""ONNX `Scan`, `Loop` and `If`: graphs in nodes become bodies of control flow."""
+"""Converters of ONNX `Scan`, `Loop` and `If`: nested graphs become bodies of control flow."""
 
 from __future__ import annotations
 
@@ -20,25 +20,24 @@ from usmp.relax.static_shapes import flatten_types, has_static_shape, main_funct
 from usmp.tir.nodes import nodes_of
 
 CHOICE = "Choice"
-"""What an `If` is called while it is imported: TVM's importer makes of one what nothing here
-takes."""
+"""The name of `If` during the import, so that TVM's importer does not convert it."""
 
 _FIRST_SCAN = 9
-"""Version 8 of Scan has a batch, and was never compared."""
+"""The first supported opset of Scan: version 8 has a batch axis, and is untested."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What graphs in a node can read, and how they are imported.
+    """The scope of the nested graphs of a node.
 
     Parameters
     ----------
     proto
         the node in the file.
     values
-        the tensors that are known where it stands, by name.
+        the tensors that nested graphs can capture, by name.
     import_graph
-        a graph whose inputs have types -> a module with its `main`.
+        imports a graph with typed inputs as the `main` of a module.
     """
 
     proto: onnx.NodeProto
@@ -46,22 +45,22 @@ class Scope:
     import_graph: Callable[[onnx.GraphProto], IRModule]
 
     def graph(self, name: str) -> onnx.GraphProto:
-        """A copy of the graph that is an attribute of the node.
+        """Return a copy of the graph in an attribute of the node.
 
         Raises
         ------
         NotSupported
-            there is none.
+            the node does not have the attribute.
         """
-        found = [a.g for a in self.proto.attribute if a.name == name]
-        if not found:
+        graphs = [a.g for a in self.proto.attribute if a.name == name]
+        if not graphs:
             raise NotSupported(f"it has no graph {name}")
         copy = onnx.GraphProto()
-        copy.CopyFrom(found[0])
+        copy.CopyFrom(graphs[0])
         return copy
 
     def captured(self, graphs: Sequence[onnx.GraphProto]) -> list[str]:
-        """The tensors of the node's surroundings that graphs read, but for constants."""
+        """Return the names of the non-constant outer tensors that the graphs read."""
         reading = helper.make_node("If", [], [], **{f"g{i}": g for i, g in enumerate(graphs)})
         read = sorted(names_read(reading) & self.values.keys())
         return [name for name in read if not isinstance(self.values[name], GenericConst)]
@@ -72,17 +71,17 @@ class Scope:
         types: Sequence[relax.TensorType | np.ndarray],
         captured: Sequence[str],
     ) -> IRModule:
-        """The module of a graph that takes its inputs, then what it reads of its surroundings.
+        """Import a graph as a function of its inputs and, after them, the captured tensors.
 
         Parameters
         ----------
         types
-            of its inputs; one that is an array is a constant.
+            the types of the graph's inputs; an array is the value of a constant input.
 
         Raises
         ------
         NotSupported
-            it has another number of inputs.
+            the graph has another number of inputs.
         """
         if len(graph.input) != len(types):
             raise NotSupported(f"its graph has {len(graph.input)} inputs, and needs {len(types)}")
@@ -110,12 +109,12 @@ class Scope:
 
 
 def convert_control_flow(node: OnnxNode, scope: Scope) -> Expr:
-    """The outputs of a `Scan`, a `Loop` or an `If`.
+    """Convert a `Scan`, a `Loop` or an `If`.
 
     Raises
     ------
     NotSupported
-        how often it runs, or the shape of a result, is not known at compile time.
+        the number of iterations, or the shape of a result, is unknown at compile time.
     """
     results = _CONVERTERS[scope.proto.op_type](node, scope)
     if len(results) < node.outputs:
@@ -165,7 +164,7 @@ def _loop(node: OnnxNode, scope: Scope) -> list[Expr]:
     carried = [node.required(index) for index in range(2, len(node.inputs))]
     graph = scope.graph("body")
     captured = scope.captured([graph])
-    # If the condition stays true whenever it was, it always is.
+    # Induction: the loop runs all its trips if a true condition implies a true one after it.
     types = [relax.TensorType((), "int64"), np.array(True), *(value.ty for value in carried)]
     goes_on = onnx.GraphProto()
     goes_on.CopyFrom(graph)
@@ -206,11 +205,11 @@ def _scan(node: OnnxNode, scope: Scope) -> list[Expr]:
     captured = scope.captured([graph])
     body = scope.body(graph, [*(value.ty for value in carried), *rows], captured)
     flow = ControlFlow((body,), lengths.pop(), count, scanned)
-    given = _repeated(node, scope, flow, carried, whole, captured)
+    outputs = _repeated(node, scope, flow, carried, whole, captured)
     for place in range(results):
         axis, is_reversed = _direction(node, "output", place, results)
-        given[count + place] = _moved(node, given[count + place], 0, axis, is_reversed)
-    return given
+        outputs[count + place] = _moved(node, outputs[count + place], 0, axis, is_reversed)
+    return outputs
 
 
 def _repeated(
@@ -221,7 +220,7 @@ def _repeated(
     whole: Sequence[Expr],
     captured: Sequence[str],
 ) -> list[Expr]:
-    """Append a loop."""
+    """Append a loop and return its results: carried tensors, then stacked outputs."""
     after = _results(flow.bodies[0])
     for index, (before, ty) in enumerate(zip(carried, after, strict=False)):
         if _described(before.ty) != _described(ty):
@@ -242,19 +241,19 @@ def _repeated(
     return call_control_flow(node.builder, scope.proto.op_type.lower(), flow, arguments, types)
 
 
-def _direction(node: OnnxNode, what: str, place: int, count: int) -> tuple[int, bool]:
-    """The axis of a scanned tensor, and whether the last step comes first."""
-    axes = list(node.attributes.get(f"scan_{what}_axes") or [0] * count)
-    directions = list(node.attributes.get(f"scan_{what}_directions") or [0] * count)
+def _direction(node: OnnxNode, role: str, place: int, count: int) -> tuple[int, bool]:
+    """Return the axis of a scanned tensor, and whether the scan is reversed."""
+    axes = list(node.attributes.get(f"scan_{role}_axes") or [0] * count)
+    directions = list(node.attributes.get(f"scan_{role}_directions") or [0] * count)
     if len(axes) != count or len(directions) != count:
-        raise NotSupported(f"its scan_{what}_axes or directions are not {count}")
+        raise NotSupported(f"its scan_{role}_axes or directions are not {count}")
     if directions[place] not in (0, 1):
-        raise NotSupported(f"its scan_{what}_directions are {directions}; each is 0 or 1")
+        raise NotSupported(f"its scan_{role}_directions are {directions}; each is 0 or 1")
     return int(axes[place]), bool(directions[place])
 
 
 def _moved(node: OnnxNode, tensor: Expr, source: int, target: int, is_reversed: bool) -> Expr:
-    """A tensor whose axis `source` is its axis `target`."""
+    """Move the axis `source` of a tensor to `target`; reverse the axis if `is_reversed`."""
     rank = len(shape_of(tensor))
     source, target = (axis_of(axis, rank, "a tensor") for axis in (source, target))
     if is_reversed:
@@ -267,20 +266,20 @@ def _moved(node: OnnxNode, tensor: Expr, source: int, target: int, is_reversed: 
 
 
 def _give_outputs_nodes(graph: onnx.GraphProto) -> None:
-    """Let a node write each output, which may be an input, a constant, or the same as another."""
-    taken = {name for node in graph.node for name in (*node.input, *node.output)}
-    taken |= {value.name for value in (*graph.input, *graph.initializer, *graph.output)}
+    """Write each output by an Identity node, because outputs may be inputs, constants or equal."""
+    names = {name for node in graph.node for name in (*node.input, *node.output)}
+    names |= {value.name for value in (*graph.input, *graph.initializer, *graph.output)}
     for index, output in enumerate(graph.output):
         name = f"result_{index}"
-        while name in taken:
+        while name in names:
             name += "_"
-        taken.add(name)
+        names.add(name)
         graph.node.append(helper.make_node("Identity", [output.name], [name]))
         output.name = name
 
 
 def _is_true(body: IRModule) -> bool:
-    """Whether the only result is a constant, true."""
+    """Return whether the only result of a body is the constant true."""
     main = main_function(body)
     bound = {binding.var: binding.value for binding in nodes_of(main.body, relax.VarBinding)}
     result = main.body.body
@@ -296,7 +295,7 @@ def _value_info(name: str, ty: relax.TensorType) -> onnx.ValueInfoProto:
     if not isinstance(ty, relax.TensorType) or not has_static_shape(ty):
         raise NotSupported(f'its graph reads "{name}", which is no tensor of static shape')
     if 0 in map(int, ty.shape):
-        # In an input that would be an extent that is not known.
+        # In the type of a graph's input, an extent of 0 means an unknown extent.
         raise NotSupported(f'its graph reads "{name}", {_described(ty)}, which has no elements')
     element = helper.np_dtype_to_tensor_dtype(np.dtype(str(ty.dtype)))
     return helper.make_tensor_value_info(name, element, [int(extent) for extent in ty.shape])
@@ -316,4 +315,4 @@ def _described(ty: relax.TensorType) -> str:
 
 _CONVERTERS = {CHOICE: _choice, "Loop": _loop, "Scan": _scan}
 CONTROL_FLOW = frozenset(_CONVERTERS)
-"""Operators that `convert_control_flow` takes."""
+"""Operators that `convert_control_flow` converts."""

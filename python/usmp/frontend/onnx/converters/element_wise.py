@@ -1,4 +1,4 @@
-"""ONNX operators that compute each element from one element of each input."""
+"""Converters of element-wise ONNX operators."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from usmp.tir.dtypes import is_float
 
 
 def clip(node: OnnxNode) -> Expr | None:
-    """`R.clip` in the place of two TIR functions, as the bounds are constants."""
+    """Convert `Clip` with constant bounds to `R.clip` instead of two TIR functions."""
     data, *bounds = node.inputs
     limits = [float(node.attributes.get("min", -math.inf))]
     limits.append(float(node.attributes.get("max", math.inf)))
@@ -36,8 +36,7 @@ def clip(node: OnnxNode) -> Expr | None:
 
 
 def of_each_input(operation: Callable[[Expr, Expr], Expr]) -> Converter:
-    """The converter of an operator on any number of inputs, two by two, where TVM's joins them
-    all in one tensor first."""
+    """Return a converter that reduces all inputs pairwise; TVM's concatenates all of them first."""
 
     def convert(node: OnnxNode) -> Expr:
         first, *others = (node.required(index) for index in range(len(node.inputs)))
@@ -47,13 +46,13 @@ def of_each_input(operation: Callable[[Expr, Expr], Expr]) -> Converter:
 
 
 def mean(node: OnnxNode) -> Expr:
-    """The sum divided by the number of inputs."""
+    """Convert `Mean` to a sum divided by the number of inputs."""
     total = of_each_input(relax.op.add)(node)
     return relax.op.divide(total, relax.const(len(node.inputs), dtype_of(node.required(0))))
 
 
 def is_infinite(node: OnnxNode) -> Expr:
-    """`IsInf`, of one sign if only that is asked for; TVM's detects both."""
+    """Convert `IsInf` with its selection of signs, because TVM's converter detects both signs."""
     data = node.required(0)
     signs = [
         np.array(sign * math.inf, dtype_of(data))
@@ -68,7 +67,7 @@ def is_infinite(node: OnnxNode) -> Expr:
 
 
 def thresholded_relu(node: OnnxNode) -> Expr:
-    """Compared, where TVM's multiplies with 0, which makes NaN of infinity."""
+    """Convert `ThresholdedRelu` to a select, because TVM multiplies by 0: infinity becomes NaN."""
     data = node.required(0)
     threshold = relax.const(node.attributes.get("alpha", 1.0), dtype_of(data))
     zero = relax.const(0, dtype_of(data))
@@ -76,7 +75,7 @@ def thresholded_relu(node: OnnxNode) -> Expr:
 
 
 def celu(node: OnnxNode) -> Expr:
-    """As ONNX says: max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+    """Convert `Celu` to max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
     data, alpha = node.required(0), float(node.attributes.get("alpha", 1.0))
     if not is_float(dtype_of(data)):
         raise NotSupported(f"of {dtype_of(data)}; cast the input to float")
@@ -91,7 +90,7 @@ def celu(node: OnnxNode) -> Expr:
 
 
 def shrink(node: OnnxNode) -> None:
-    """TVM's, of floats: integers would be added to a bias that is none."""
+    """Refuse `Shrink` of integers, to which TVM's converter would add a float bias."""
     if not is_float(dtype_of(node.required(0))):
         raise NotSupported(
             f"{dtype_of(node.required(0))} elements get a bias that is a float; cast them to float"
@@ -99,7 +98,7 @@ def shrink(node: OnnxNode) -> None:
 
 
 def dropout(node: OnnxNode) -> Expr:
-    """That of inference: all is kept; the mask, if it is asked for, says so."""
+    """Convert `Dropout` for inference: data pass unchanged, and the mask is all true."""
     training = node.constant(2, "training_mode") if node.opset >= 12 else None
     if training is not None and training.any() and not _drops_nothing(node):
         raise NotSupported(
@@ -121,7 +120,7 @@ def _drops_nothing(node: OnnxNode) -> bool:
 
 
 def power(node: OnnxNode) -> Expr:
-    """Of floats; the exponent may have another type than the base, whose type the result has."""
+    """Convert `Pow` of floats; the exponent is cast to the type of the base."""
     base, exponent = node.required(0), node.required(1)
     if not is_float(dtype_of(base)):
         raise NotSupported(f"its base is {dtype_of(base)}; cast it to float")
@@ -133,7 +132,7 @@ def power(node: OnnxNode) -> Expr:
 
 
 def divide(node: OnnxNode) -> None:
-    """TVM's, with a message of its own where integers are divided by a constant 0."""
+    """Refuse `Div` of integers by a constant 0; TVM converts other divisions."""
     _check_divisor(node.required(1))
 
 
@@ -148,8 +147,8 @@ def _check_divisor(divisor: Expr) -> None:
 
 
 def modulo(node: OnnxNode) -> Expr | None:
-    """Of floats with the sign of the divisor, which ONNX has since opset 28, as Python computes it:
-    from the exact remainder. Others are TVM's."""
+    """Convert `Mod` of floats with the sign of the divisor (since opset 28), from the exact
+    remainder as in Python. TVM converts the other forms."""
     data, divisor = node.required(0), node.required(1)
     _check_divisor(divisor)
     if not is_float(dtype_of(data)) or node.attributes.get("fmod", 0):
@@ -160,8 +159,8 @@ def modulo(node: OnnxNode) -> Expr | None:
 
 
 def bit_shift(node: OnnxNode) -> Expr | None:
-    """By any number of bits, and of signed elements, since opset 28: all bits are shifted out by a
-    negative number, or one that is too large."""
+    """Convert `BitShift` of opset 28, which has signed elements; a negative or too large amount
+    shifts all bits out."""
     if node.opset < 28:
         return None
     is_left = node.text("direction", "") == "LEFT"
@@ -169,7 +168,7 @@ def bit_shift(node: OnnxNode) -> Expr | None:
 
 
 def bit_cast(node: OnnxNode) -> Expr:
-    """The same bits as elements of another type of as many bits."""
+    """Convert `BitCast` between types of equal width."""
     data = node.required(0)
     dtype = str(helper.tensor_dtype_to_np_dtype(int(node.attributes["to"])))
     if dtype == "bool" or np.dtype(dtype).itemsize != np.dtype(dtype_of(data)).itemsize:

@@ -1,7 +1,7 @@
-"""ONNX operators that read or write where indices say.
+"""Converters of ONNX gathers and scatters.
 
-TVM's importer counts negative indices in the model, before its operators count them again. Here
-constant ones are checked, and the operators get the indices as the file has them.
+TVM's importer emits code that wraps negative indices, although its operators wrap them again. These
+converters check constant indices, and pass computed indices unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from usmp.ops.real.indices import counted_from_start, outside
 
 
 def gather(node: OnnxNode) -> Expr | None:
-    """`R.take`."""
+    """Convert `Gather` to `R.take`."""
     data, indices = node.required(0), node.required(1)
     axis = int(node.attributes.get("axis", 0))
     if isinstance(data, relax.ShapeExpr):
@@ -32,13 +32,13 @@ def gather(node: OnnxNode) -> Expr | None:
     if isinstance(indices, GenericConst):
         if isinstance(data, GenericConst):
             return None
-        # In 32 bits.
+        # relax.const narrows the indices to 32 bits.
         indices = relax.const(indices.value.numpy())
     return relax.op.take(data, indices, axis, mode="fast")
 
 
 def gather_elements(node: OnnxNode) -> Expr:
-    """`R.gather_elements`."""
+    """Convert `GatherElements` to `R.gather_elements`."""
     data, indices = node.required(0), node.required(1)
     axis = int(node.attributes.get("axis", 0))
     indices = _checked(indices, shape_of(data), [axis])
@@ -46,7 +46,7 @@ def gather_elements(node: OnnxNode) -> Expr:
 
 
 def gather_nd(node: OnnxNode) -> Expr:
-    """`R.gather_nd`."""
+    """Convert `GatherND` to `R.gather_nd`."""
     data, indices = node.required(0), node.required(1)
     batches = int(node.attributes.get("batch_dims", 0))
     depth = shape_of(indices)[-1]
@@ -55,7 +55,7 @@ def gather_nd(node: OnnxNode) -> Expr:
 
 
 def scatter_elements(node: OnnxNode) -> OnnxNode:
-    """`Scatter` and `ScatterElements`, which TVM imports right."""
+    """Return `Scatter` or `ScatterElements` with checked indices for TVM's converter."""
     data, _, *updates = node.inputs
     axis = int(node.attributes.get("axis", 0))
     checked = _checked(node.required(1), shape_of(node.required(0)), [axis])
@@ -63,7 +63,7 @@ def scatter_elements(node: OnnxNode) -> OnnxNode:
 
 
 def scatter_nd(node: OnnxNode) -> Expr:
-    """`R.scatter_nd`."""
+    """Convert `ScatterND` to `R.scatter_nd`."""
     data, indices, updates = (node.required(index) for index in range(3))
     indices = _checked(indices, shape_of(data), range(shape_of(indices)[-1]))
     reduction = node.text("reduction", "none")
@@ -73,7 +73,7 @@ def scatter_nd(node: OnnxNode) -> Expr:
 
 
 def embed(node: OnnxNode) -> None:
-    """`EmbedLayerNormalization`: rows of tables of words, positions and segments."""
+    """Check the indices of `EmbedLayerNormalization` into word, position and segment tables."""
     for index, table in ((0, 2), (1, 4), (8, 3)):
         ids, rows = node.input(index), node.input(table)
         if ids is not None and rows is not None:
@@ -81,9 +81,9 @@ def embed(node: OnnxNode) -> None:
 
 
 def _checked(indices: Expr, shape: Sequence[int], axes: Sequence[int]) -> Expr:
-    """Indices of which the constant ones are inside, and count from the start.
+    """Check indices, and wrap negative constant indices.
 
-    TVM computes what depends on constants alone, and counts none from the end.
+    TVM folds operators on constants without wrapping.
     """
     check_indices(indices, shape, axes)
     if not isinstance(indices, GenericConst):
@@ -95,23 +95,23 @@ def _checked(indices: Expr, shape: Sequence[int], axes: Sequence[int]) -> Expr:
 def check_indices(
     indices: Expr, shape: Sequence[int], axes: Sequence[int], *, from_end: bool = True
 ) -> None:
-    """Check constant indices, and that those of the run have elements to lead to.
+    """Check that constant indices are in range, and that computed indices index no empty axis.
 
     Parameters
     ----------
     indices
-        a tensor; with several axes, its last axis is one position for each of them.
+        a tensor; with several indexed axes, its last axis has one position for each of them.
     shape
-        of the tensor that is read or written.
+        the shape of the tensor that is read or written.
     axes
-        of it, in the order of the positions.
+        the indexed axes of that tensor, in the order of the positions.
     from_end
         whether negative indices count from the end.
 
     Raises
     ------
     NotSupported
-        one is outside of its axis.
+        an index is outside of its axis.
     """
     axes = [axis % len(shape) for axis in axes]
     extents = [shape[axis] for axis in axes]

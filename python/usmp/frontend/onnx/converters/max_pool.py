@@ -1,4 +1,4 @@
-"""ONNX `MaxPool` that also says where the elements were."""
+"""Converter of ONNX `MaxPool` with indices."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from usmp.ops.real.extremes import max_pool_with_places
 
 
 def max_pool(node: OnnxNode) -> Expr | None:
-    """The greatest elements, and the index of the first of each in the tensor as one row; TVM's
-    operator if only the elements are asked for.
+    """Convert `MaxPool` with indices to the maxima and the flat indices of their first occurrence.
 
-    With `storage_order` 1, indices count the first axis of the image fastest.
+    TVM converts it without indices. With `storage_order` 1, indices are in column-major order.
     """
     if node.outputs == 1:
         return None

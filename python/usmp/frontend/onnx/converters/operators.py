@@ -1,8 +1,8 @@
-"""Which ONNX operators are supported, and what converts each of them.
+"""The supported ONNX operators and their converters.
 
-The results of each were compared with those of onnxruntime, or where that has no kernel with those
-of ONNX's own evaluator. Others that TVM can import are refused: several of them it computes
-wrongly. How to add one is in docs/onnx-operators.md.
+The results of each operator are tested against onnxruntime, or against ONNX's evaluator where
+onnxruntime has no kernel. Untested operators are refused, because TVM computes several of them
+wrongly. docs/onnx-operators.md says how to add an operator.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ _BY_TVM = frozenset(
     Softmax Softplus Softsign Split Sqrt Sub Tan Tanh Tile Transpose Where Xor
     """.split()
 )
-"""ONNX operators that TVM's importer converts, and computes as onnxruntime does."""
+"""ONNX operators that TVM's importer converts correctly."""
 
 _MICROSOFT_BY_TVM = frozenset(
     """
@@ -119,7 +119,7 @@ _MICROSOFT_BY_TVM = frozenset(
     QLinearLeakyRelu QLinearMul QLinearSigmoid QLinearWhere QuantizeLinear SkipLayerNormalization
     """.split()
 )
-"""Operators of onnxruntime that TVM's importer, or a rewrite of the graph, converts."""
+"""Operators of onnxruntime that TVM's importer or a rewrite of the graph converts."""
 
 WRITTEN_OUT = frozenset(
     """
@@ -127,16 +127,16 @@ WRITTEN_OUT = frozenset(
     LinearAttention NegativeLogLikelihoodLoss RotaryEmbedding SoftmaxCrossEntropyLoss SwiGLU Swish
     """.split()
 )
-"""Operators that ONNX defines by others, and that are imported as these."""
+"""Operators that are expanded into the functions by which ONNX defines them."""
 
 COMPARED = (
     _CONVERTERS.keys() | _BY_TVM | WRITTEN_OUT | {f"com.microsoft.{n}" for n in _MICROSOFT_BY_TVM}
 )
-"""Names of all operators, with the domain in front if it is not that of ONNX."""
+"""All supported operators, named as `qualified_name` returns them."""
 
 
 def why_refused(operator: str) -> str | None:
-    """Return the end of the sentence that an operator is not supported; None if it is supported.
+    """Return the reason why an operator is not supported; None if it is supported.
 
     Parameters
     ----------
@@ -152,8 +152,9 @@ def why_refused(operator: str) -> str | None:
 
 
 def convert_operator(name: str, node: OnnxNode) -> Converted:
-    """The Relax expression of an ONNX operator; or the node that TVM's own conversion shall take;
-    none if it shall take it as it is.
+    """Convert an ONNX operator to a Relax expression, or to a node for TVM's converter.
+
+    None means that TVM converts the node unchanged.
 
     Raises
     ------

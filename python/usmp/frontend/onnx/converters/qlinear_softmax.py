@@ -1,4 +1,4 @@
-"""`QLinearSoftmax` of onnxruntime: exponentials from a table of floats, as its kernel has them."""
+"""Converter of onnxruntime's `QLinearSoftmax`, with the table of exponentials of its kernel."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from usmp.ops.emit import dtype_of
 
 _FIRST_OPSET_OF_ONE_AXIS = 13
 _SPARE = 5.0
-"""How far the logarithm of the greatest sum stays below that of the greatest float."""
+"""Distance of the logarithm of the largest sum from that of the largest float32."""
 
 
 def qlinear_softmax(node: OnnxNode) -> Expr:
-    """Over one axis, or in opsets before 13 over all from one on.
+    """Convert `QLinearSoftmax` over one axis, or before opset 13 over all axes from one on.
 
-    Exponentials of differences from the greatest element, added up in order; the quotient times
-    the greatest whole number of steps of the output in 1. Source: onnxruntime,
+    Elements become exponentials of their distance from the maximum, from a table. Quotients by the
+    sum are multiplied by floor(1 / output scale). Source: onnxruntime,
     contrib_ops/cpu/quantization/qlinear_softmax.cc.
     """
     data, builder = node.required(0), node.builder
@@ -30,7 +30,7 @@ def qlinear_softmax(node: OnnxNode) -> Expr:
     if dtype not in ("int8", "uint8") or not shape:
         raise NotSupported(f"its input is {dtype}{shape}; it must be a tensor of int8 or uint8")
     scale, steps = (
-        _parameter(node, index, what) for index, what in ((1, "X_scale"), (3, "Y_scale"))
+        _parameter(node, index, name) for index, name in ((1, "X_scale"), (3, "Y_scale"))
     )
     zero_point = 0 if node.input(4) is None else int(_parameter(node, 4, "Y_zero_point"))
     is_joined = int(node.attributes.get("opset", 0)) < _FIRST_OPSET_OF_ONE_AXIS
@@ -52,20 +52,20 @@ def qlinear_softmax(node: OnnxNode) -> Expr:
     return relax.op.reshape(relax.op.astype(whole, dtype), shape)
 
 
-def _parameter(node: OnnxNode, index: int, what: str) -> float:
-    values = node.constant(index, what)
+def _parameter(node: OnnxNode, index: int, name: str) -> float:
+    values = node.constant(index, name)
     if values is None or values.size != 1 or not np.isfinite(values).all():
-        raise NotSupported(f"{what} must be one number")
+        raise NotSupported(f"{name} must be one number")
     value = float(values.reshape(()))
-    if not value > 0 and what.endswith("scale"):
-        raise NotSupported(f"{what} is {value}; it must be positive")
+    if not value > 0 and name.endswith("scale"):
+        raise NotSupported(f"{name} is {value}; it must be positive")
     return value
 
 
 def _exponentials(scale: float, count: int) -> np.ndarray:
-    """exp of 255 steps below the greatest element to none: (256) of float32, so great that the sum
-    of `count` of them is a float."""
-    room = math.log(float(np.finfo(np.float32).max) / count)
-    shift = max(0.0, room - _SPARE) / scale
+    """Return a table (256) of exp(scale * (i - 255)) as float32, for the distance 255 - i from the
+    maximum. All entries are scaled up, as far as a sum of `count` entries does not overflow."""
+    largest = math.log(float(np.finfo(np.float32).max) / count)
+    shift = max(0.0, largest - _SPARE) / scale
     powers = [math.exp((index - 255 + shift) * scale) for index in range(256)]
     return np.array(powers, np.float32)

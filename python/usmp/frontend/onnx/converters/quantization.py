@@ -1,4 +1,4 @@
-"""What ONNX computes of integers and their zero points where these are known to the run only."""
+"""Converters of ONNX's integer operators whose zero points may be computed at run time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from usmp.relax.static_shapes import has_static_shape
 
 
 def dynamic_quantize_linear(node: OnnxNode) -> Expr:
-    """With a scale of 1 where all elements are 0; TVM's divides by 0."""
+    """Convert `DynamicQuantizeLinear`, with scale 1 if all elements are 0: TVM's divides by 0."""
     data = node.required(0)
     builder = node.builder
     zero, most = relax.const(0, "float32"), relax.const(255, "float32")
@@ -33,8 +33,8 @@ def dynamic_quantize_linear(node: OnnxNode) -> Expr:
 
 
 def product_of_integers(node: OnnxNode) -> Expr | None:
-    """`MatMulInteger`, with its weight as it is stored; TVM's is for vectors and for other zero
-    points than one, or one a column."""
+    """Convert `MatMulInteger` of matrices with one zero point, or one a column of the weight, which
+    stays stored as integers. TVM converts vectors and other zero points."""
     left, right = node.required(0), node.required(1)
     first, second = (_zero_point(node, index) for index in (0, 1))
     columns = int(right.ty.shape[-1]) if right.ty.shape else 0
@@ -47,7 +47,7 @@ def product_of_integers(node: OnnxNode) -> Expr | None:
 
 
 def convolution_of_integers(node: OnnxNode) -> Expr:
-    """`ConvInteger`: of integers less their zero points, in 32 bits."""
+    """Convert `ConvInteger` to a 32-bit convolution of integers minus their zero points."""
     data, weight = node.required(0), node.required(1)
     kernel = shape_of(weight)[2:]
     rank = len(kernel)
@@ -103,8 +103,8 @@ def convolution_of_integers(node: OnnxNode) -> Expr:
 
 
 def _zero_point(node: OnnxNode, index: int) -> Expr | None:
-    """That of the left or the right input as a vector, 0 if it is left out; none if it is along
-    other axes than the last one."""
+    """Return the zero point of the left or right input as a vector, by default 0; None if it varies
+    along other axes than the last one."""
     dtype, zero_point = dtype_of(node.required(index)), node.input(index + 2)
     if dtype not in ("int8", "uint8"):
         raise NotSupported(f"input {index} is {dtype}; it must be int8 or uint8")

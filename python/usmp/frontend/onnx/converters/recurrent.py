@@ -1,6 +1,6 @@
-"""ONNX `LSTM`, `GRU` and `RNN`: loops over the steps of a sequence.
+"""Converters of ONNX `LSTM`, `GRU` and `RNN` to loops over the steps of a sequence.
 
-Source: ONNX operators; onnxruntime 1.32, core/providers/cpu/rnn, for what ONNX leaves open.
+Source: ONNX operators; onnxruntime 1.32, core/providers/cpu/rnn, where ONNX is unspecific.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from usmp.ops.recurrent import (
 from usmp.support.plain_text import shown
 
 _DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
-"""Of each of them, whether it begins with the last step."""
+"""Direction -> for each pass over the sequence, whether it is reversed."""
 
 
 @dataclass(frozen=True)
 class _Function:
-    """An activation.
+    """An activation function.
 
     Parameters
     ----------
     name
-        of `Activation`.
+        the name of its `Activation`.
     takes
-        which of alpha and beta it has.
+        whether it has an alpha, and whether it has a beta.
     defaults
-        their values where the node does not give them, if ONNX and onnxruntime agree on them.
+        default values of alpha and beta, where ONNX and onnxruntime agree on them.
     """
 
     name: str
@@ -67,7 +67,7 @@ _Make = Callable[[OnnxNode, list[Activation], float | None], Cell]
 
 
 def lstm(node: OnnxNode) -> Expr:
-    """`LSTM`, of which `input_forget` makes the forget gate 1 - the input gate."""
+    """Convert `LSTM`; with `input_forget`, the forget gate is 1 - the input gate."""
     peepholes = node.input(7)
     if peepholes is not None and not _is_zero(peepholes):
         raise NotSupported("peepholes (input 7, P) are not computed; export it without them")
@@ -81,7 +81,7 @@ def _lstm_cell(node: OnnxNode, functions: list[Activation], clip: float | None) 
 
 
 def gru(node: OnnxNode) -> Expr:
-    """`GRU`."""
+    """Convert `GRU`."""
     return _layer(node, ("Sigmoid", "Tanh"), _gru_cell, [5])
 
 
@@ -95,21 +95,21 @@ def _resets_after(node: OnnxNode) -> bool:
 
 
 def rnn(node: OnnxNode) -> Expr:
-    """`RNN`."""
+    """Convert `RNN`."""
     return _layer(node, ("Tanh",), lambda _, functions, clip: RnnCell(functions[0], clip), [5])
 
 
 def _layer(
     node: OnnxNode, defaults: tuple[str, ...], make: _Make, initial_states: Sequence[int]
 ) -> Expr:
-    """The outputs of a layer in all its directions.
+    """Convert a layer in all its directions.
 
     Parameters
     ----------
     defaults
-        the activations of one direction.
+        the default activations of one direction.
     initial_states
-        the inputs that hold the initial states.
+        the indices of the inputs that hold the initial states.
     """
     reversals = _DIRECTIONS[node.text("direction", "forward")]
     functions = _functions(node, defaults, len(reversals))
@@ -131,14 +131,14 @@ def _layer(
         )
         states = [Placed(state, shapes.state_axes) for state in after]
         output = None if result is None else Placed(result, shapes.output_axes)
-    # The node has a name for each output up to the last; what nothing reads is any tensor.
+    # Outputs before the last one need a tensor; an unread output may be any tensor.
     results = [states[0].tensor if output is None else output.tensor, *(s.tensor for s in states)]
     return results[0] if node.outputs == 1 else relax.Tuple(results[: node.outputs])
 
 
 @dataclass(frozen=True)
 class _Shapes:
-    """Extents of a layer, and the orders of the axes of its tensors."""
+    """Extents of a layer, and the axis orders of its tensors: time, batch, direction, unit."""
 
     steps: int
     batch: int
@@ -150,7 +150,7 @@ class _Shapes:
 
     @classmethod
     def of(cls, node: OnnxNode, directions: int, gates: int) -> _Shapes:
-        """Those of a node, whose inputs have them.
+        """Return the extents of a node, after checking its inputs.
 
         Raises
         ------
@@ -190,23 +190,23 @@ class _Shapes:
         return "bdu" if self.is_batch_major else "dbu"
 
     def of_axes(self, axes: str) -> tuple[int, ...]:
-        """The extents of axes of results."""
+        """Return the extents of axes that are named by letters."""
         extents = {"t": self.steps, "b": self.batch, "d": self.directions, "u": self.units}
         return tuple(extents[axis] for axis in axes)
 
     def _require(self, node: OnnxNode, index: int, name: str, shape: tuple[int, ...]) -> None:
-        given = node.input(index)
-        if given is None:
+        value = node.input(index)
+        if value is None:
             return
-        if shape_of(given) != shape or dtype_of(given) != "float32":
+        if shape_of(value) != shape or dtype_of(value) != "float32":
             raise NotSupported(
-                f"{name} (input {index}) is {dtype_of(given)}{list(shape_of(given))}; it should be "
+                f"{name} (input {index}) is {dtype_of(value)}{list(shape_of(value))}; it should be "
                 f"float32{list(shape)}"
             )
 
 
 def _check_lengths(node: OnnxNode, shapes: _Shapes) -> None:
-    """Check that all sequences have all steps."""
+    """Check that all sequences have the full length."""
     lengths = node.constant(4, "sequence_lens (input 4)")
     if lengths is None:
         return
@@ -227,14 +227,13 @@ def _clip(node: OnnxNode) -> float | None:
 def _functions(
     node: OnnxNode, defaults: tuple[str, ...], directions: int
 ) -> list[list[Activation]]:
-    """The activations of each direction, with alphas and betas in the order in which they take
-    them."""
-    given = node.attributes.get("activations") or ()
-    names = [shown(bytes(name).decode(errors="replace")) for name in given] or [
+    """Return the activations of each direction, with their alphas and betas."""
+    attribute = node.attributes.get("activations") or ()
+    names = [shown(bytes(name).decode(errors="replace")) for name in attribute] or [
         *defaults
     ] * directions
     if len(defaults) == directions == 1:
-        # The default of RNN has one for each of two directions.
+        # The attribute's default has two activations for RNN, one for each direction.
         names = names[:1] if len(names) == 2 else names
     expected = len(defaults) * directions
     if len(names) != expected:
@@ -245,13 +244,13 @@ def _functions(
     }
     if len(defaults) == 1 and len(names) > 1:
         _check_order(names, values)
-    made = [_activation(name, values, has_defaults=len(defaults) > 1) for name in names]
-    return [made[i : i + len(defaults)] for i in range(0, expected, len(defaults))]
+    activations = [_activation(name, values, has_defaults=len(defaults) > 1) for name in names]
+    return [activations[i : i + len(defaults)] for i in range(0, expected, len(defaults))]
 
 
 def _check_order(names: Sequence[str], values: dict[str, list[float]]) -> None:
-    """Check that it makes no difference whether an RNN gives its alphas to the directions that need
-    one, as ONNX says, or to all in order, as onnxruntime does."""
+    """Check that it makes no difference whether the alphas of an RNN belong to the directions that
+    need one (ONNX) or to all directions in order (onnxruntime)."""
     for place, (attribute, numbers) in enumerate(values.items()):
         needs = [name in _FUNCTIONS and _FUNCTIONS[name].takes[place] for name in names]
         if any(needs) and not (all(needs) and len(numbers) == len(names)):
@@ -262,7 +261,7 @@ def _check_order(names: Sequence[str], values: dict[str, list[float]]) -> None:
 
 
 def _activation(name: str, values: dict[str, list[float]], has_defaults: bool) -> Activation:
-    """The activation; it takes its parameters from `values`."""
+    """Return an activation, and remove its parameters from the fronts of the lists in `values`."""
     if name not in _FUNCTIONS:
         raise NotSupported(f'activation "{name}" is not known; supported: {", ".join(_FUNCTIONS)}')
     function = _FUNCTIONS[name]
@@ -281,7 +280,7 @@ def _activation(name: str, values: dict[str, list[float]], has_defaults: bool) -
 
 
 def _weights(node: OnnxNode, shapes: _Shapes, direction: int) -> Weights:
-    """Those of one direction; the two biases are added up if they are constant and may be."""
+    """Return the weights of one direction; constant biases are added, unless a GRU needs both."""
     data, hidden = (_part(node, index, direction) for index in (1, 2))
     if node.input(3) is None:
         return Weights(data, hidden)
@@ -296,7 +295,7 @@ def _weights(node: OnnxNode, shapes: _Shapes, direction: int) -> Weights:
 
 
 def _part(node: OnnxNode, index: int, direction: int) -> Expr | np.ndarray:
-    """What an input has for one direction."""
+    """Return the slice of an input for one direction."""
     tensor = node.required(index)
     if isinstance(tensor, GenericConst):
         return np.ascontiguousarray(tensor.value.numpy()[direction])
@@ -309,11 +308,11 @@ def _part(node: OnnxNode, index: int, direction: int) -> Expr | np.ndarray:
 
 
 def _initial(node: OnnxNode, index: int, shapes: _Shapes) -> Placed:
-    """An initial state; of 0 if there is none."""
-    given = node.input(index)
-    if given is None or _is_zero(given):
-        given = relax.TensorType(shapes.of_axes(shapes.state_axes), "float32")
-    return Placed(given, shapes.state_axes)
+    """Return an initial state; the type of the state stands for zeros."""
+    state = node.input(index)
+    if state is None or _is_zero(state):
+        state = relax.TensorType(shapes.of_axes(shapes.state_axes), "float32")
+    return Placed(state, shapes.state_axes)
 
 
 def _is_zero(tensor: Expr) -> bool:

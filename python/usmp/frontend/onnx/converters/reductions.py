@@ -1,4 +1,4 @@
-"""ONNX reductions where they differ from TVM's: of integers, and over no axis."""
+"""Converters of ONNX reductions that TVM converts wrongly: of integers, and over no axis."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _OF_EACH_ELEMENT: Mapping[str, Callable[[Expr], Expr]] = {
     "ReduceSumSquare": lambda data: relax.op.multiply(data, data),
     "ReduceLogSum": relax.op.log,
 }
-"""What remains of a reduction over no axis, where it is not the element itself."""
+"""Reduction -> its result over no axis, where that is not the identity."""
 
 _OF_FLOATS = frozenset({"ReduceLogSum", "ReduceLogSumExp", "ReduceL2"})
 
 
 def reduction(name: str) -> Callable[[OnnxNode], Expr | None]:
-    """The converter of the reduction of this name."""
+    """Return the converter of a reduction."""
 
     def convert(node: OnnxNode) -> Expr | None:
         data, axes = node.required(0), _axes(node)
@@ -45,12 +45,12 @@ def reduction(name: str) -> Callable[[OnnxNode], Expr | None]:
 def _axes(node: OnnxNode) -> list[int]:
     if "axes" in node.attributes:
         return [int(axis) for axis in node.attributes["axes"]]
-    given = node.constant(1, "the axes")
-    return [] if given is None else [int(axis) for axis in given]
+    axes = node.constant(1, "the axes")
+    return [] if axes is None else [int(axis) for axis in axes]
 
 
 def _integer_mean(data: Expr, axes: list[int], keeps: bool) -> Expr:
-    """Of the type of the elements, rounded towards zero."""
+    """Emit a mean of integers, rounded towards zero."""
     shape = shape_of(data)
     count = math.prod(shape[axis] for axis in axes) if axes else math.prod(shape)
     dtype = "uint64" if dtype_of(data).startswith("u") else "int64"
@@ -60,7 +60,7 @@ def _integer_mean(data: Expr, axes: list[int], keeps: bool) -> Expr:
 
 
 def lp_normalization(node: OnnxNode) -> Expr:
-    """Divided by the sum of absolute values, or the root of the sum of squares; zeros stay."""
+    """Convert `LpNormalization` with p 1 or 2; elements of norm 0 stay 0."""
     data, builder = node.required(0), node.builder
     axis, order = int(node.attributes.get("axis", -1)), int(node.attributes.get("p", 2))
     if order not in (1, 2):

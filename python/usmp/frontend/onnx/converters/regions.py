@@ -1,4 +1,4 @@
-"""ONNX `RoiAlign`."""
+"""Converter of ONNX `RoiAlign`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from usmp.ops.emit import dtype_of, shape_of
 
 
 def roi_align(node: OnnxNode) -> OnnxNode:
-    """With regions that are scaled first, as half a pixel is not. The runtimes take the maximum of
-    products, TVM of interpolated values."""
+    """Return `RoiAlign` with scaled regions, because TVM would scale the half-pixel offset, too.
+    Refuse mode "max": runtimes take the maximum of products, TVM of interpolated values."""
     if node.text("mode", "avg") == "max":
         raise NotSupported('mode "max" is computed differently by every runtime; use mode "avg"')
     check_indices(node.required(2), shape_of(node.required(0)), [0], from_end=False)

@@ -1,8 +1,8 @@
-"""ONNX `Resize` and `Upsample`: where each output element lies in the input is known at compile
-time, so each axis has a table of the elements that it reads and of their weights.
+"""Converters of ONNX `Resize` and `Upsample`.
 
-TVM's computes the positions from the extents only, while ONNX divides by the scales, which are not
-always their quotient; it serves where both are exact.
+The position of each output element in the input is known at compile time, so each axis gets a table
+of the elements to read and their weights. TVM's operator derives positions from the extents, while
+ONNX divides by the scales; TVM's operator is used where both are exact.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from usmp.ops.real.resampling import AxisTaps, copy_elements, fill_outside, sum_
 
 
 def resize(node: OnnxNode) -> Expr:
-    """`Resize` of opset 10 and later."""
+    """Convert `Resize` of opset 10 and later."""
     data = node.required(0)
     axes = _resized_axes(node, shape_of(data))
     mode = node.text("mode", "nearest")
@@ -47,7 +47,7 @@ def resize(node: OnnxNode) -> Expr:
 
 
 def upsample(node: OnnxNode) -> Expr:
-    """`Upsample` of opset 7 to 9, which is a `Resize` by scales that rounds down."""
+    """Convert `Upsample` of opset 7 to 9, a `Resize` by scales that rounds down."""
     data = node.required(0)
     scales = node.attributes.get("scales")
     if scales is None:
@@ -63,8 +63,7 @@ def upsample(node: OnnxNode) -> Expr:
 
 
 def _is_exact(node: OnnxNode, axes: Mapping[int, Axis], mode: str, named: str) -> bool:
-    """Whether TVM's operator, which needs no tables, finds the same positions: all that it computes
-    from the extents is exact in floats."""
+    """Return whether TVM's operator, which needs no tables, computes exactly ONNX's positions."""
     data = node.required(0)
     is_known = mode in ("nearest", "linear") and named in ("half_pixel", "asymmetric")
     if not is_known or not axes or dtype_of(data) != "float32" or len(shape_of(data)) != 4:
@@ -93,7 +92,7 @@ def _image(data: Expr, axes: Mapping[int, Axis], mode: str, named: str, rounding
 
 
 def _resized_axes(node: OnnxNode, shape: Sequence[int]) -> dict[int, Axis]:
-    """The axes whose elements change positions."""
+    """Return the axes whose elements change position."""
     rank = len(shape)
     if node.opset < 11:
         scales = node.constant(1, "the scales")
@@ -151,10 +150,10 @@ _POLICIES: dict[str, Callable[[Sequence[np.float32]], np.float32]] = {
     "not_larger": min,
     "not_smaller": max,
 }
-"""Which of the scales that the sizes give is that of all axes."""
+"""Policy -> choice of the scale of all axes among the quotients of the sizes."""
 _HALF = np.float32(0.5)
 _MOST_ELEMENTS = 1 << 31
-"""Along an axis: as far as indices of 32 bits go."""
+"""The limit of an axis: indices have 32 bits."""
 
 
 def _axes_by_sizes(
@@ -181,7 +180,7 @@ def _axes_by_sizes(
 
 
 def _interpolated(node: OnnxNode, data: Expr, taps: dict[int, AxisTaps]) -> Expr:
-    """Return the data with every output element as the sum of its taps."""
+    """Emit the output, whose elements are weighted sums of their taps."""
     if not taps:
         return data
     is_copy = all(axis.positions.shape[1] == 1 for axis in taps.values())

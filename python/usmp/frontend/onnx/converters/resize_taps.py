@@ -1,7 +1,7 @@
-"""Which elements each output element of ONNX `Resize` reads along an axis, and what they weigh.
+"""Taps of ONNX `Resize`: the elements that each output element reads along an axis, with weights.
 
 Source: ONNX operators, Resize, and its evaluator for `antialias`; upsample_base.h of onnxruntime
-1.31 for the types of positions (float32) and for what ONNX leaves open.
+1.31 for the types of positions (float32), and where ONNX is unspecific.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ZERO, _HALF, _ONE = np.float32(0), np.float32(0.5), np.float32(1)
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis that is resized: extents, the scale, and the region of interest in parts of it."""
+    """A resized axis: its extents, scale, and region of interest as fractions of the axis."""
 
     before: int
     after: int
@@ -30,22 +30,21 @@ class Axis:
 
 
 def transformation(node: OnnxNode) -> str:
-    """What computes positions; opset 10 has but one way."""
+    """Return the coordinate transformation mode; opset 10 has only one."""
     if node.opset < 11:
         return "asymmetric"
     return node.text("coordinate_transformation_mode", "half_pixel")
 
 
 def rounding_of(node: OnnxNode, axis: Axis) -> str:
-    """Which element is the nearest; opset 10 rounds towards what is larger where it makes the
-    image smaller."""
+    """Return the rounding of positions to elements; opset 10 rounds up where it downsamples."""
     if node.opset < 11:
         return "ceil" if axis.scale < 1 else "floor"
     return node.text("nearest_mode", "round_prefer_floor")
 
 
 def most_taps(node: OnnxNode, mode: str, axis: Axis) -> int:
-    """How many elements an output element reads along an axis."""
+    """Return the number of elements that an output element reads along an axis."""
     if mode == "nearest":
         return 1
     if not node.attributes.get("antialias", 0):
@@ -54,7 +53,7 @@ def most_taps(node: OnnxNode, mode: str, axis: Axis) -> int:
 
 
 def taps_of(node: OnnxNode, mode: str, axis: Axis) -> AxisTaps:
-    """What each output element reads along an axis."""
+    """Return the taps of each output element of `Resize` along an axis."""
     named = transformation(node)
     if named not in _POSITIONS:
         raise NotSupported(f'coordinate_transformation_mode "{named}" is not known')
@@ -77,7 +76,7 @@ def taps_of(node: OnnxNode, mode: str, axis: Axis) -> AxisTaps:
 
 
 def upsample_taps(is_nearest: bool, axis: Axis) -> AxisTaps:
-    """Return what each output element of `Upsample`, which rounds down, reads along an axis."""
+    """Return the taps of each output element of `Upsample` along an axis; it rounds down."""
     positions = _asymmetric(axis)
     if is_nearest:
         return nearest_taps(np.floor(positions), axis.before)
@@ -130,7 +129,7 @@ _POSITIONS: dict[str, Callable[[Axis], np.ndarray]] = {
     "tf_crop_and_resize": _crop,
     "tf_half_pixel_for_nn": lambda axis: (_positions(axis) + _HALF) / axis.scale,
 }
-"""Where output elements lie in the input, in elements."""
+"""Mode -> positions of the output elements in the input, in elements."""
 
 _ROUNDINGS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "round_prefer_floor": lambda positions: np.ceil(positions - _HALF),
@@ -141,46 +140,46 @@ _ROUNDINGS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def _first_of_antialias(mode: str, axis: Axis) -> int:
-    """The first element that is read, from that at the position on."""
+    """Return the offset of the first tap from the position."""
     return math.floor((-1 if mode == "linear" else -2) / min(float(axis.scale), 1.0)) + 1
 
 
 def _antialiased(node: OnnxNode, mode: str, positions: np.ndarray, axis: Axis) -> AxisTaps:
-    """With a curve that is as much wider as the image becomes smaller."""
+    """Return antialiased taps: the curve is stretched as far as the image shrinks."""
     scale = min(float(axis.scale), 1.0)
     start = _first_of_antialias(mode, axis)
-    taken = np.floor(positions)[:, None] + np.arange(start, 2 - start)
-    distance = np.abs(positions[:, None] - taken) * scale
+    elements = np.floor(positions)[:, None] + np.arange(start, 2 - start)
+    distance = np.abs(positions[:, None] - elements) * scale
     if mode == "linear":
         weights = np.clip(1 - distance.astype(np.float64), 0, 1)
     else:
         weights = _cubic_curve(node, distance)
-    return _weighted(node, taken, weights, axis, is_normalized=True)
+    return _weighted(node, elements, weights, axis, is_normalized=True)
 
 
 def _cubic(node: OnnxNode, positions: np.ndarray, axis: Axis) -> AxisTaps:
     first = np.floor(positions)
-    taken = first[:, None] + np.arange(-1, 3)
-    weights = _cubic_curve(node, np.abs(positions[:, None] - taken))
-    return _weighted(node, taken, weights, axis, is_normalized=False)
+    elements = first[:, None] + np.arange(-1, 3)
+    weights = _cubic_curve(node, np.abs(positions[:, None] - elements))
+    return _weighted(node, elements, weights, axis, is_normalized=False)
 
 
 def _weighted(
-    node: OnnxNode, taken: np.ndarray, weights: np.ndarray, axis: Axis, is_normalized: bool
+    node: OnnxNode, elements: np.ndarray, weights: np.ndarray, axis: Axis, is_normalized: bool
 ) -> AxisTaps:
-    """Elements, those at the ends in the place of what is outside unless that is left out."""
+    """Return taps clamped to the axis; `exclude_outside` gives outer taps the weight 0."""
     if node.attributes.get("exclude_outside", 0):
-        weights = np.where((taken < 0) | (taken >= axis.before), 0, weights)
+        weights = np.where((elements < 0) | (elements >= axis.before), 0, weights)
         is_normalized = True
     if is_normalized:
-        # Of positions in the distance nothing is left; what extrapolates there is not of them.
+        # Far outside all weights are 0; the extrapolation value replaces the NaN of 0 / 0.
         with np.errstate(invalid="ignore", divide="ignore"):
             weights = weights / weights.sum(1, keepdims=True)
-    indices = np.clip(taken, 0, axis.before - 1).astype(np.int32)
+    indices = np.clip(elements, 0, axis.before - 1).astype(np.int32)
     return AxisTaps(indices, weights.astype(np.float32))
 
 
 def _cubic_curve(node: OnnxNode, distance: np.ndarray) -> np.ndarray:
-    """Return the weights of elements at a distance."""
+    """Return the weights of the cubic curve at distances in elements."""
     coefficient = float(node.attributes.get("cubic_coeff_a", -0.75))
     return cubic_curve(distance.astype(np.float64), coefficient)

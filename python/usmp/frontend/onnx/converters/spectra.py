@@ -1,4 +1,4 @@
-"""ONNX `DFT` and `STFT`, and the matrix from a spectrum to the mel scale.
+"""Converters of ONNX `DFT`, `STFT` and `MelWeightMatrix`.
 
 Source: ONNX operators, DFT-20, STFT-17, MelWeightMatrix-17, and their evaluator.
 """
@@ -22,32 +22,32 @@ from usmp.ops.signal.frames import frames_of
 
 _LONGEST = 1 << 16
 _MOST_WEIGHTS = 1 << 22
-"""Twice the elements of a matrix to the mel scale."""
+"""Twice the largest number of elements of a mel matrix: it has length / 2 rows."""
 _TYPES = frozenset(
     {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
     | {getattr(TensorProto, f"{u}INT{bits}") for u in ("", "U") for bits in (8, 16, 32, 64)}
 )
-"""Those that the matrix may have."""
+"""Element types of a mel matrix."""
 
 
 def discrete_fourier_transform(node: OnnxNode) -> Expr:
-    """Of real or complex numbers along one axis."""
+    """Convert `DFT` of real or complex numbers along one axis."""
     data = node.required(0)
     shape = shape_of(data)
     inverse = bool(node.attributes.get("inverse", 0))
     onesided = bool(node.attributes.get("onesided", 0))
     if node.opset >= 20:
-        asked = _number(node, 2, "the axis")
-        axis = -2 if asked is None else asked
+        asked_axis = _number(node, 2, "the axis")
+        axis = -2 if asked_axis is None else asked_axis
     else:
         axis = int(node.attributes.get("axis", 1))
     rank = len(shape)
     axis = axis_of(axis, rank)
     if rank < 2 or axis == rank - 1:
         raise NotSupported(f"axis {axis} of {rank} axes, of which the last one has the parts")
-    given = _number(node, 1, "the length")
-    if given is not None:
-        length = given
+    asked_length = _number(node, 1, "the length")
+    if asked_length is not None:
+        length = asked_length
     else:
         length = 2 * (shape[axis] - 1) if inverse and onesided else shape[axis]
     if onesided and shape[-1] != (2 if inverse else 1):
@@ -64,7 +64,7 @@ def discrete_fourier_transform(node: OnnxNode) -> Expr:
 
 
 def short_time_fourier_transform(node: OnnxNode) -> Expr:
-    """The transforms of frames that begin every `frame_step` numbers, each times the window."""
+    """Convert `STFT`: the DFT of windowed frames that begin every `frame_step` samples."""
     data = node.required(0)
     shape = shape_of(data)
     hop, window = _number(node, 1, "the step"), node.input(2)
@@ -96,18 +96,18 @@ def short_time_fourier_transform(node: OnnxNode) -> Expr:
 
 
 def mel_weight_matrix(node: OnnxNode) -> Expr:
-    """A constant, as ONNX's evaluator computes it."""
+    """Convert `MelWeightMatrix` to a constant that ONNX's evaluator computes."""
     names = ("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz")
-    given = {}
+    parameters = {}
     for index, name in enumerate(names):
         value = node.constant(index, name)
         if value is None or value.size != 1:
             raise NotSupported(f"{name} is not one number")
-        given[name] = value.reshape(())
-    bins, length, rate = (int(given[name]) for name in names[:3])
+        parameters[name] = value.reshape(())
+    bins, length, rate = (int(parameters[name]) for name in names[:3])
     if min(bins, length, rate) < 1 or max(bins, length) > _LONGEST or bins * length > _MOST_WEIGHTS:
         raise NotSupported(f"of {bins} bins of {length} numbers at a rate of {rate}")
-    edges = [float(given[name]) for name in names[3:]]
+    edges = [float(parameters[name]) for name in names[3:]]
     if not (np.isfinite(edges).all() and edges[0] >= 0):
         raise NotSupported(f"from {edges[0]} to {edges[1]} hertz")
     element = int(node.attributes.get("output_datatype", TensorProto.FLOAT))
@@ -120,14 +120,14 @@ def mel_weight_matrix(node: OnnxNode) -> Expr:
         output_datatype=element,
     )
     try:
-        (matrix,) = ReferenceEvaluator(operator).run(None, given)
+        (matrix,) = ReferenceEvaluator(operator).run(None, parameters)
     except (IndexError, ValueError, OverflowError) as error:
         raise NotSupported("its frequencies lie outside of the spectrum") from error
     return constant(np.asarray(matrix))
 
 
 def _number(node: OnnxNode, index: int, what: str) -> int | None:
-    """A constant integer, if the node has it."""
+    """Return a constant integer input, or None if the node does not have it."""
     value = node.constant(index, what)
     if value is None:
         return None
@@ -137,12 +137,12 @@ def _number(node: OnnxNode, index: int, what: str) -> int | None:
 
 
 def _check(data: Expr, length: int, inverse: bool, windows: Sequence[Expr] = ()) -> None:
-    """Check that `dft` takes the numbers.
+    """Check that `dft` supports the types and the length.
 
     Raises
     ------
     NotSupported
-        it does not.
+        `dft` does not support them.
     """
     for operand in (data, *windows):
         if dtype_of(operand) != "float32":

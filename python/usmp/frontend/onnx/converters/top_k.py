@@ -1,4 +1,4 @@
-"""ONNX `TopK`: the largest or smallest elements along an axis, in order."""
+"""Converter of ONNX `TopK`: the largest or smallest elements along an axis, in order."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from usmp.ops.real.top_k import top_elements
 
 
 def top_k(node: OnnxNode) -> Expr:
-    """Of equal elements the first one comes first, as in onnxruntime; NaN comes in no order."""
+    """Convert `TopK` to a stable order, as in onnxruntime; the order of NaN is unspecified."""
     data = node.required(0)
     shape = shape_of(data)
     axis = axis_of(int(node.attributes.get("axis", -1)), len(shape))
     if node.opset < 10:
         count = int(node.attributes.get("k", 0))
     else:
-        given = node.constant(1, "how many elements there will be")
-        count = 0 if given is None else int(given.item())
+        k = node.constant(1, "how many elements there will be")
+        count = 0 if k is None else int(k.item())
     if not 1 <= count <= shape[axis]:
         raise NotSupported(f"{count} of {shape[axis]} elements cannot be taken")
     largest = bool(node.attributes.get("largest", 1))

@@ -75,10 +75,7 @@ def _sort_nodes(graph: onnx.GraphProto) -> None:
 
 
 def _refuse_circle(graph: onnx.GraphProto, sources: Sequence[set[int]]) -> None:
-    """Raise an error that names a node on a cycle.
-
-    `sources` are the unsorted predecessors of each node.
-    """
+    """Raise an error that names a node on a cycle; `sources` are the unsorted predecessors."""
     index = next(index for index, before in enumerate(sources) if before)
     passed: set[int] = set()
     while index not in passed:

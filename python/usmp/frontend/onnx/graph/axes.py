@@ -102,10 +102,8 @@ def _indexed_rank(
     operands: Sequence[Operand],
     attributes: Mapping[str, Any],
 ) -> tuple[int | None, str]:
-    """Return the rank of the tensor that has the axes, and its name in messages.
-
-    The rank is None if it is unknown, or if the axes have no effect.
-    """
+    """Return the rank of the tensor that has the axes (None if it is unknown, or if the axes have
+    no effect), and the tensor's name in messages."""
     place = _DATA.get(operator, 0)
     rank = operands[place].rank if place < len(operands) else None
     if operator.endswith(("QuantizeLinear", "DequantizeLinear")):

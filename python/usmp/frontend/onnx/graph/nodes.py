@@ -90,10 +90,8 @@ def tensor_names(graph: onnx.GraphProto) -> set[str]:
 
 
 def missing_input(node: onnx.NodeProto, opset: int) -> int | None:
-    """Return the index of the first omitted input that the operator requires, or None.
-
-    ONNX's checker does not check inputs of functions and variadic inputs.
-    """
+    """Return the index of the first omitted input that the operator requires, or None. ONNX's
+    checker does not check inputs of functions and variadic inputs."""
     left_out = [index for index, name in enumerate(node.input) if not name]
     schema = schema_of(qualified_name(node), opset)
     if schema is None:

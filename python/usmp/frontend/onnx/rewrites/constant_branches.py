@@ -12,10 +12,8 @@ from usmp.support.unique_names import UniqueNames
 
 
 def take_branches(graph: onnx.GraphProto, known: Mapping[str, np.ndarray]) -> bool:
-    """Replace each `If` with a known condition by the nodes of its branch, under fresh names.
-
-    Return whether there was any.
-    """
+    """Replace each `If` with a known condition by the nodes of its branch, under fresh names, and
+    return whether there was any."""
     branches = {i: _taken(node, known) for i, node in enumerate(graph.node)}
     if not any(branches.values()):
         return False
@@ -57,10 +55,8 @@ def _taken(node: onnx.NodeProto, known: Mapping[str, np.ndarray]) -> onnx.GraphP
 def _rename(
     graph: onnx.GraphProto, names: UniqueNames, outer: Mapping[str, str]
 ) -> Mapping[str, str]:
-    """Rename the tensors of a graph, and the tensors of `outer` graphs that it reads.
-
-    Return old name -> new name.
-    """
+    """Rename the tensors of a graph, and its reads of renamed `outer` tensors; return the map from
+    old to new names."""
     own = [value.name for value in (*graph.input, *graph.initializer)]
     own += [name for node in graph.node for name in node.output if name]
     renamed = {**outer, **{name: names.unique(name) for name in own}}

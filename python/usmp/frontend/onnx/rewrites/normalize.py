@@ -64,10 +64,8 @@ def _make_padding_explicit(node: onnx.NodeProto, shapes: dict[str, list[int]]) -
 
 
 def _make_cut_explicit(node: onnx.NodeProto, shapes: dict[str, list[int]]) -> None:
-    """Replace `output_shape` or `auto_pad` of a transposed convolution by `pads`.
-
-    The pads are the numbers of elements that are cut off the result.
-    """
+    """Replace `output_shape` or `auto_pad` of a transposed convolution by `pads`, the numbers of
+    elements that are cut off the result."""
     attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
     mode = attributes.get("auto_pad", b"NOTSET")
     extents = shapes.get(node.input[0], [])[2:]
@@ -102,9 +100,8 @@ def same_padding(
     dilations: Sequence[int],
     lower: bool,
 ) -> list[int]:
-    """Return the pads with which the output has ceil(extent / stride) elements along each axis.
-
-    All begins come before all ends. An odd element goes to the end, or with `lower` to the begin.
+    """Return the pads, all begins before all ends, with which the output has ceil(extent / stride)
+    elements. An odd element goes to the end, or with `lower` to the beginning.
 
     Source: ONNX operators, Conv, attribute `auto_pad`.
     """

@@ -174,10 +174,8 @@ class _Writer:
         return output
 
     def dequantized(self, tensor: _Tensor, axis: int | None = None) -> str:
-        """Dequantize a tensor, with one scale or one for each slice along the axis.
-
-        Return the name of the real numbers.
-        """
+        """Dequantize a tensor, with one scale or one for each slice along the axis, and return the
+        name of the result."""
         parameters = [p for p in (tensor.scale, tensor.zero_point) if p]
         inputs = [tensor.values, *parameters]
         if axis is None or self.constant(tensor.scale, "a scale").size == 1:
@@ -218,10 +216,8 @@ class _Writer:
         self.add("QuantizeLinear", [real, scale, zero_point], output=self.node.output[0])
 
     def bias(self, name: str, data: _Tensor, weight: _Tensor) -> list[str]:
-        """Dequantize a bias with the product of the scales of data and weight.
-
-        Return the names of the inputs to add: one, or none without a bias.
-        """
+        """Dequantize a bias with the product of the scales of data and weight, and return it as a
+        list of inputs, which is empty without a bias."""
         if not name:
             return []
         scales = [self.constant(t.scale, "a scale") for t in (data, weight)]

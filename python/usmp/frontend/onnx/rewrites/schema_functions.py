@@ -88,10 +88,8 @@ def _types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
 def _function(
     node: onnx.NodeProto, model: onnx.ModelProto, types: dict[str, onnx.TypeProto]
 ) -> onnx.FunctionProto | None:
-    """Return the newest function of a node that the model's opset has.
-
-    None if ONNX has no function, or if the type of an input is unknown.
-    """
+    """Return the newest function of a node that the model's opset has; None if ONNX has none, or
+    if the type of an input is unknown."""
     version = opset_version(model)
     schema = _schema(node, version)
     if schema is None or any(name and name not in types for name in node.input):

@@ -1,5 +1,5 @@
-"""ONNX operators that give a tensor another shape, where shapes depend on sizes that only the run
-knows: they become what holds for all sizes between their bounds, or are refused."""
+"""Converters of ONNX operators on dynamic shapes. The result must be correct for all sizes between
+their bounds; otherwise the operator is refused."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class _Dynamic:
     Parameters
     ----------
     node
-        with the inputs in Relax.
+        the operator with its converted inputs.
     values
-        of the inputs that are constant or computed of shapes.
+        the values of inputs that are constant or computed from shapes.
     arithmetic
-        on the sizes.
+        the arithmetic on sizes.
     names
-        of the inputs.
+        the names of the inputs.
     sizes
-        what is computed of shapes.
+        all values that the graph computes from shapes.
     """
 
     node: OnnxNode
@@ -52,14 +52,14 @@ class _Dynamic:
 
     @property
     def data(self) -> Expr:
-        """The first input, as a tensor that a run has."""
-        given = self.node.required(0)
-        tensor: Expr = self.sizes.as_tensor(self.node.builder, self.names[0], given)
+        """The first input; one that is computed from shapes becomes a run-time tensor."""
+        first = self.node.required(0)
+        tensor: Expr = self.sizes.as_tensor(self.node.builder, self.names[0], first)
         return tensor
 
     @property
     def shape(self) -> list[Any]:
-        """Of the first input: numbers, and expressions of sizes."""
+        """The shape of the first input: numbers, and expressions of sizes."""
         ty = self.node.required(0).ty
         shape = getattr(ty, "shape", None)
         if not isinstance(shape, relax.ShapeExpr):
@@ -67,14 +67,14 @@ class _Dynamic:
         return [number(extent) for extent in shape]
 
     def extents(self, index: int, what: str) -> list[Any]:
-        """An input that says a shape: numbers, and expressions of sizes."""
+        """Return the elements of an input that is a shape: numbers, and expressions of sizes."""
         values = self.values[index] if index < len(self.values) else None
         if values is None:
             raise NotSupported(f"{what} depends on data, and must follow from the sizes")
         return [number(value) for value in values.reshape(-1)]
 
     def numbers(self, index: int, what: str) -> list[int] | None:
-        """An input that must be of numbers, if the node has it."""
+        """Return the elements of an input of numbers, or None if the node does not have it."""
         if self.node.input(index) is None:
             return None
         numbers = self.extents(index, what)
@@ -86,8 +86,7 @@ class _Dynamic:
 def convert_dynamic(
     name: str, node: OnnxNode, sizes: ShapeValues, inputs: Sequence[str]
 ) -> Expr | None:
-    """The Relax expression of an operator that has something to do with sizes; None if it is
-    converted as with fixed shapes.
+    """Convert an operator on dynamic shapes to Relax; return None if no shape is dynamic.
 
     Parameters
     ----------
@@ -97,15 +96,15 @@ def convert_dynamic(
     Raises
     ------
     NotSupported
-        it depends on the sizes in a way that is not supported.
+        the operator depends on the sizes in an unsupported way.
     """
     converter = _CONVERTERS.get(name)
     if converter is None:
         return None
     values = [sizes.value(name, each) for name, each in zip(inputs, node.inputs, strict=True)]
     is_dynamic = any(value is not None and value.dtype == object for value in values)
-    given = [each for each in node.inputs if each is not None]
-    if not is_dynamic and all(symbolic_shape(each.ty) is None for each in given):
+    exprs = [each for each in node.inputs if each is not None]
+    if not is_dynamic and all(symbolic_shape(each.ty) is None for each in exprs):
         return None
     try:
         return converter(_Dynamic(node, values, sizes.arithmetic, inputs, sizes))
@@ -180,13 +179,13 @@ def _gather(dynamic: _Dynamic) -> Expr:
     (index,) = dynamic.extents(1, "the position")
     index = dynamic.arithmetic.position(index, extent)
     last = dynamic.arithmetic.simplified(index + 1)
-    taken = dynamic.node.builder.emit(strided_slice(data, {axis: (index, last, 1)}))
+    slice_of_one = dynamic.node.builder.emit(strided_slice(data, {axis: (index, last, 1)}))
     others = [int64(each) for each in shape]
-    return relax.op.reshape(taken, [*others[:axis], *indices.shape, *others[axis + 1 :]])
+    return relax.op.reshape(slice_of_one, [*others[:axis], *indices.shape, *others[axis + 1 :]])
 
 
 def _taken(dynamic: _Dynamic, extent: Any, axis: int) -> Expr:
-    """Positions that the run knows."""
+    """Gather at positions computed at run time, along an axis of fixed extent."""
     if not isinstance(extent, int):
         raise NotSupported(
             f"it takes positions that depend on data, along an axis of {shown_extent(extent)} "

@@ -1,8 +1,8 @@
-"""What a graph computes of shapes that depend on sizes which only the run knows.
+"""Symbolic evaluation of the shape arithmetic of a graph with dynamic sizes.
 
-Exporters write shapes as graphs of Shape, Gather, Concat and the like. Arithmetic is done here on
-expressions of the sizes, element by element; where elements go says ONNX's evaluator. What cannot
-be told for all sizes between their bounds is no such value.
+Exporters write shapes as graphs of Shape, Gather, Concat and the like. Arithmetic is evaluated here
+element by element, on expressions of the sizes. For moves of elements, ONNX's evaluator moves the
+elements' indices. Results that differ between sizes within their bounds are not evaluated.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from usmp.ops.emit import call_operator
 from usmp.tir.nodes import nodes_of
 
 Values: TypeAlias = np.ndarray
-"""Of objects: numbers, and expressions of sizes; or an array of a number type."""
+"""An array of a number type, or of objects: numbers, and expressions of sizes."""
 Compute: TypeAlias = Callable[[SizeArithmetic, Any, Any], Any]
 
 
 class ShapeValues:
-    """The values of the tensors of a graph that are computed of shapes.
+    """The values of the tensors that a graph computes from shapes.
 
     Parameters
     ----------
     arithmetic
-        on the sizes.
+        the arithmetic on sizes.
     opsets
-        of the model.
+        the opsets of the model.
     """
 
     def __init__(
@@ -60,18 +60,18 @@ class ShapeValues:
     def computed(
         self, node: onnx.NodeProto, inputs: Sequence[Any], attributes: Mapping[str, Any]
     ) -> Expr | None:
-        """The output of a node that is computed of shapes: a constant, or a variable that stands
-        for what depends on sizes; None of other nodes.
+        """Evaluate a node on shapes to a constant, or to a variable if its value depends on sizes;
+        return None for other nodes.
 
         Parameters
         ----------
         inputs
-            what each input is in Relax.
+            the converted inputs, in Relax.
         """
         try:
             values = self._evaluated(node, inputs, attributes)
         except (SizesError, ValueError, TypeError, LookupError, OverflowError):
-            # What does not go together, the converter of the operator refuses.
+            # The operator's converter reports inconsistent inputs.
             return None
         if values is None or values.size > MOST_ELEMENTS:
             return None
@@ -83,14 +83,13 @@ class ShapeValues:
     def as_tensors(
         self, builder: relax.BlockBuilder, names: Sequence[str], inputs: Sequence[Any]
     ) -> list[Any]:
-        """The inputs of a node, with tensors that are computed when the model runs in the place of
-        what depends on sizes."""
+        """Return the inputs of a node, with run-time tensors for values that depend on sizes."""
         return [
             self.as_tensor(builder, name, each) for name, each in zip(names, inputs, strict=True)
         ]
 
     def as_tensor(self, builder: relax.BlockBuilder, name: str, tensor: Any) -> Any:
-        """The same of one tensor."""
+        """Return a tensor, or a run-time tensor if its value depends on sizes."""
         values = self._known.get(name)
         if values is None or values.dtype != object:
             return tensor
@@ -99,7 +98,7 @@ class ShapeValues:
         return self._tensors[name]
 
     def value(self, name: str, tensor: Any) -> Values | None:
-        """The value of a tensor that is constant, or computed of shapes."""
+        """Return the value of a tensor that is constant or computed from shapes, else None."""
         if name in self._known:
             return self._known[name]
         if isinstance(tensor, GenericConst):
@@ -116,15 +115,15 @@ class ShapeValues:
             return self._shape(node.op_type, inputs[0], attributes)
         if not any(name in self._known for name in node.input):
             return None
-        given = {n: self.value(n, each) for n, each in zip(node.input, inputs, strict=True) if n}
-        values = {name: value for name, value in given.items() if value is not None}
-        if len(values) < len(given):
+        named = {n: self.value(n, each) for n, each in zip(node.input, inputs, strict=True) if n}
+        values = {name: value for name, value in named.items() if value is not None}
+        if len(values) < len(named):
             return None
         if all(value.dtype != object for value in values.values()):
             return self._of_numbers(node, values)
         if node.op_type in _ARITHMETIC:
             return self._of_each(_ARITHMETIC[node.op_type], [values[name] for name in node.input])
-        # Sizes fit 31 bits, but what is computed of them need not.
+        # Sizes fit into 31 bits, but results of arithmetic on sizes may not.
         is_narrow = node.op_type == "Cast" and attributes["to"] != onnx.TensorProto.INT64
         return None if is_narrow or node.op_type not in _MOVED else self._moved(node, values)
 
@@ -143,7 +142,7 @@ class ShapeValues:
         return None if results is None else results[0]
 
     def _of_each(self, compute: Compute, operands: Sequence[Values]) -> Values | None:
-        """What is computed of each element, with those beside it in the other operands."""
+        """Return the element-wise result of `compute` on broadcast operands."""
         if prod(np.broadcast_shapes(*(each.shape for each in operands))) > MOST_ELEMENTS:
             return None
         sizes = self.arithmetic
@@ -152,7 +151,7 @@ class ShapeValues:
         return _array(result.reshape(-1).tolist(), result.shape)
 
     def _moved(self, node: onnx.NodeProto, values: Mapping[str, Values]) -> Values | None:
-        """Elements of some inputs, which ONNX's evaluator moves as numbers of their places."""
+        """Return the moved elements of some inputs; ONNX's evaluator moves their indices."""
         moved = node.input[_MOVED[node.op_type]]
         others = Counter(node.input) - Counter(moved)
         if any(name and (name in moved or values[name].dtype == object) for name in others):
@@ -164,17 +163,17 @@ class ShapeValues:
             last = len(elements) + own.size
             places[name] = np.arange(len(elements), last).reshape(own.shape)
             elements += own.reshape(-1).tolist()
-        found = self._of_numbers(node, places)
-        if found is None:
+        result = self._of_numbers(node, places)
+        if result is None:
             return None
         if node.op_type == "ReduceProd":
             whole = self.arithmetic.simplified(product(elements))
-            return _array([whole], found.shape) if found.size == 1 else None
-        return _array([elements[place] for place in found.reshape(-1)], found.shape)
+            return _array([whole], result.shape) if result.size == 1 else None
+        return _array([elements[place] for place in result.reshape(-1)], result.shape)
 
 
 def _sizes_tensor(builder: relax.BlockBuilder, values: Values) -> Expr:
-    """A tensor of int64 that a run computes of its sizes."""
+    """Return an operator that computes a tensor of int64 from the sizes of a run."""
     elements = [int64(value) for value in values.reshape(-1)]
     used = list(dict.fromkeys(v for element in elements for v in nodes_of(element, Var)))
 
@@ -199,12 +198,12 @@ def _sizes_tensor(builder: relax.BlockBuilder, values: Values) -> Expr:
 
 
 def _array(elements: Sequence[Any], shape: tuple[int, ...]) -> Values:
-    """The elements, as int64 or bool if all are numbers.
+    """Return an array of the elements, as int64 or bool if all are numbers.
 
     Raises
     ------
     OverflowError
-        int64 does not hold one.
+        a number does not fit into int64.
     """
     numbers = np.array([each for each in elements if isinstance(each, int)], np.int64)
     if numbers.size < len(elements):
@@ -214,7 +213,7 @@ def _array(elements: Sequence[Any], shape: tuple[int, ...]) -> Values:
 
 
 def _quotient(arithmetic: SizeArithmetic, a: Any, b: Any) -> Any:
-    """ONNX divides towards zero, which is downwards where nothing is negative."""
+    """Return the quotient as a floor division, which ONNX's truncation is if none is negative."""
     _check_not_negative(arithmetic, a, b)
     return tirx.floordiv(int64(a), int64(b))
 
@@ -260,4 +259,4 @@ _MOVED: dict[str, slice] = {
     "Unsqueeze": _FIRST,
     "Where": slice(1, 3),
 }
-"""Operator -> the inputs whose elements it gives, at places that depend on their shapes alone."""
+"""Operator -> the inputs whose elements it moves, to positions that depend on shapes alone."""
