@@ -1,8 +1,8 @@
-"""Model files to Relax modules, one package a format."""
+"""Import of model files as Relax modules, with one package for each format."""
 
 from typing import TYPE_CHECKING, NoReturn
 
-# Waits while another thread loads TVM; an import of one of its modules would not wait.
+# `import tvm` waits while another thread loads TVM; importing a submodule would not wait.
 import tvm  # noqa: F401
 
 from usmp.frontend.model_file import import_model
@@ -13,7 +13,7 @@ __all__ = ["import_model"]
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
-        """Raise, with the reason for names of `tvm.relay.frontend`."""
+        """Raise AttributeError; for names of `tvm.relay.frontend`, with a reason."""
         row = None if name.startswith("_") else row_of_attribute(name)
         reason = f": {row.sentence()}" if row else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{reason}")

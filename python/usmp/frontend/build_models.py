@@ -1,4 +1,4 @@
-"""The models that `usmp.build` takes: modules and files, one or several."""
+"""Reading of the models that `usmp.build` takes: modules and files, one or several."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ def import_models(
     max_sizes: Mapping[str, int | None],
     input_shapes: Mapping[str, Sequence[int]],
 ) -> IRModule:
-    """Return the model that `usmp.build` takes as one module: files are read, and several models
-    joined, each as an entry.
+    """Read the models of `usmp.build` into one module, in which each model is an entry.
 
     Parameters
     ----------
     mod
         a module, the path of a model file, a list of them, or several by name.
     shared_state
-        of several models, whether states of one name are one.
+        whether states of the same name are shared between models.
     max_sizes, input_shapes
-        as `usmp.build` takes them.
+        the options of `usmp.build`.
 
     Raises
     ------
     UnsupportedModelError
-        a file cannot be read, or something in it has no static C.
+        a file cannot be read, or static C cannot express its model.
     ValueError
-        two models of one name, shapes for a module, or sizes or shapes that no model has.
+        two models have one name, shapes are given for a module, or no model has a named size or
+        input.
     TypeError
         a model is neither a module nor a path.
     """
@@ -62,7 +62,7 @@ def model_paths(mod: object) -> list[str | Path]:
 
 
 def _join(mod: object, shared_state: bool, asked: AskedSizes) -> IRModule:
-    """Join several models into one module; a list gives them the names of their files."""
+    """Join several models into one module; models in a list are named after their files."""
     if isinstance(mod, Sequence) and not isinstance(mod, str | bytes):
         mod = models_by_name(
             (Path(model).stem if isinstance(model, str | Path) else None, model) for model in mod

@@ -1,4 +1,4 @@
-"""What a model file has, read without compiling it: inputs, outputs, operators."""
+"""Description of a model file without compiling it: inputs, outputs, operators."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class DescribedTensor:
     Parameters
     ----------
     shape
-        extents, outermost first: numbers, sizes that the inputs leave open, by name, or what is
-        computed of them; None where the file does not have one.
+        extents, outermost first: numbers, names of dynamic sizes, or expressions of them; None
+        for an extent that the file does not have.
     scale, zero_point
-        real = scale * (integer - zero_point), for the whole tensor; else None.
+        real = scale * (integer - zero_point); None unless they hold for the whole tensor.
     updated
-        whether it is an input that runs update in place.
+        whether the tensor is an input that the model updates in place.
     """
 
     name: str
@@ -44,9 +44,9 @@ class DescribedState:
     Parameters
     ----------
     bytes
-        what it takes.
+        its size in bytes.
     changed
-        whether the entry changes it, or only reads it.
+        whether the entry writes the state, or only reads it.
     """
 
     name: str
@@ -56,17 +56,17 @@ class DescribedState:
 
 @dataclass(frozen=True)
 class DescribedSize:
-    """A size that the shapes of the inputs leave open.
+    """A dynamic size of the input shapes.
 
     Parameters
     ----------
     name
-        as `max_sizes` takes it.
+        the key in `max_sizes`.
     lower_bound, upper_bound
-        between which a run may have it; None where nothing says how large it may be.
+        the smallest and largest value, both inclusive; None without an upper bound.
     taken_as
-        the number that it is taken for, of a shape that is given, or 1 of a batch for which no
-        bound is given.
+        the value that replaces the size: from a given input shape, or 1 for a batch without a
+        given bound.
     """
 
     name: str
@@ -76,21 +76,21 @@ class DescribedSize:
 
 
 States: TypeAlias = "list[DescribedState] | None"
-"""None if they are not known, since the model cannot be imported."""
+"""None if they are unknown because the model cannot be imported."""
 
 
 @dataclass(frozen=True)
 class DescribedEntry:
-    """One of several functions that an application will call.
+    """One of several functions that an application calls.
 
     Parameters
     ----------
     entry
-        its name.
+        the name of the function.
     inputs, outputs
-        in its order.
+        in the order of the function's arguments.
     states
-        what it keeps between runs, or other entries for it.
+        the tensors that the function, or another entry, keeps between runs.
     """
 
     entry: str
@@ -106,20 +106,19 @@ class ModelDescription:
     Parameters
     ----------
     format
-        of the file, in words.
+        the file format, in words.
     inputs, outputs
-        in the order of the model; none if it has several entries.
+        in the order of the model; empty if it has several entries.
     states
-        what it keeps between runs; those of several entries are theirs.
+        the tensors kept between runs; empty if it has several entries.
     operators
-        how often each occurs, by the names that the format has for them; of the most
-        frequent first.
+        the format's name of each operator -> number of occurrences, most frequent first.
     signatures
-        names under which the file offers the model, if the format has such.
+        the names of the file's signatures, if the format has signatures.
     entries
-        if there are several.
+        the entries, if there are several.
     sizes
-        that the shapes of the inputs leave open.
+        the dynamic sizes of the input shapes.
     """
 
     format: str
@@ -133,9 +132,9 @@ class ModelDescription:
 
 
 def describe_model(path: str | Path, **options: Any) -> ModelDescription:
-    """Read a model file as far as it takes to describe it, with the options of `import_model`.
+    """Read a model file as far as needed to describe it, with the options of `import_model`.
 
-    An operator that is listed may still be one that cannot be imported.
+    The listed operators are not necessarily supported.
 
     Raises
     ------
@@ -143,7 +142,7 @@ def describe_model(path: str | Path, **options: Any) -> ModelDescription:
         the file is missing, empty, damaged or of an unknown format, or is a TFLite model with an
         input of a dynamic shape.
     ValueError
-        a size that is asked for is none of the model, or contradicts it.
+        the model does not have a size that the user names, or contradicts its value.
     """
     asked = AskedSizes(
         options.pop("max_sizes", None) or {},
@@ -204,8 +203,8 @@ def _describe_tflite(
 
 
 def _imported_state(model: Any, content: bytes, limits: Limits) -> Any:
-    """The module of a TFLite model that may have state, one without functions if it has none,
-    and None if it cannot be imported."""
+    """Import a TFLite model that may have states. Return an empty module if it has none, and None
+    if it cannot be imported."""
     from tvm.ir import IRModule
 
     from usmp.frontend.tflite.file.read import operator_name
@@ -230,7 +229,7 @@ def _imported_state(model: Any, content: bytes, limits: Limits) -> Any:
 
 
 def _states(mod: Any, entry: str) -> list[DescribedState]:
-    """The states of a Relax function, if the module has it."""
+    """Return the states of an entry; none if the module does not have the entry."""
     from usmp.objects.attributes import STATES_ATTR
     from usmp.relax.static_shapes import size_bytes
 
@@ -253,7 +252,7 @@ def _tflite_tensor(tensor: Any, name: str) -> DescribedTensor:
     try:
         parameters = parameters_of(tensor.quantization)
     except UnsupportedModelError:
-        parameters = None  # TFLite takes a scale without a zero point for none.
+        parameters = None  # TFLite ignores a scale without a zero point.
     return DescribedTensor(name, tensor.dtype, tensor.shape, *(parameters or (None, None)))
 
 
@@ -288,7 +287,7 @@ def _onnx_tensor(value: Any, names: Mapping[str, str]) -> DescribedTensor:
 
 
 def _names_of(sizes: Sequence[DynamicSize]) -> dict[str, str]:
-    """What the user calls the sizes that have variables, by these."""
+    """Return shape variable -> the user's name of the size."""
     return {size.symbol: size.name for size in sizes if size.number is None}
 
 

@@ -1,8 +1,8 @@
-"""Sizes that a model file leaves open: what they are called, and what is asked of them.
+"""Dynamic sizes of a model file, resolved by the options of the user.
 
-A size becomes a shape variable with the bounds that the file and the user give, or the number that
-the user gives in the shape of an input. Without any, the first extent of an input is taken as a
-batch of one, and others are refused.
+A size becomes a shape variable with the bounds of the file and the user, or a number from an input
+shape of the user. Without either, the first extent of an input becomes a batch of 1, and other
+sizes are refused.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from usmp.support.unique_names import UniqueNames
 
 @dataclass
 class AskedSizes:
-    """The shapes and the largest sizes that the user gives, and which of them models have.
+    """The input shapes and largest sizes that the user gives, and the sizes of the models read.
 
     Parameters
     ----------
     max_sizes
-        by the names in the files; None for a size without a largest value.
+        name of a size in the files -> largest value; None for a size without an upper bound.
     is_for_one_model
-        whether each name must be in the model that is read, and not only in one of several.
+        whether each model must have all names, or only one of several models.
     requires_bounds
         whether a size without a bound is refused.
     input_shapes
-        by the names of inputs.
+        name of an input -> shape.
     known
-        the names of the sizes of the models that were read.
+        the names of the sizes of the models read so far.
     known_inputs
-        the names of their inputs.
+        the names of the inputs of the models read so far.
     resolved
-        what became of these sizes.
+        the resolved sizes of the models read so far.
     """
 
     max_sizes: Mapping[str, int | None] = field(default_factory=dict)
@@ -61,42 +61,42 @@ class AskedSizes:
         self.input_shapes = check_input_shapes(self.input_shapes)
 
     def read(self, shapes: Mapping[str, Extents]) -> dict[str, int]:
-        """Note the inputs of a model and the sizes in their shapes.
+        """Record the inputs of a model and the sizes in their shapes.
 
         Returns
         -------
         dict[str, int]
-            The sizes that follow from shapes that are asked for.
+            Name -> value of the sizes that the user's input shapes determine.
 
         Raises
         ------
         ValueError
-            the only model does not have an input or a size that is asked for; a shape cannot be
-            that of its input, or contradicts another or `max_sizes`.
+            the only model does not have an input or a size that the user names; a shape does not
+            fit its input, or contradicts another shape or `max_sizes`.
         """
         self.known_inputs += shapes
         self.read_sizes(size_names(shapes))
-        given = sizes_of_shapes(shapes, self.input_shapes)
-        for name in given.keys() & self.max_sizes.keys():
+        numbers = sizes_of_shapes(shapes, self.input_shapes)
+        for name in numbers.keys() & self.max_sizes.keys():
             raise ValueError(
                 f'size "{shown(name)}" has one value by the shapes of the inputs, and a largest '
                 "value; give one of them"
             )
-        return given
+        return numbers
 
     def read_sizes(self, names: Sequence[str]) -> None:
-        """Note the names of the sizes of a module of Relax."""
+        """Record the names of the sizes of a Relax module."""
         self.known += names
         if self.is_for_one_model:
             self.check_all_known()
 
     def check_all_known(self) -> None:
-        """Check that some model has each input and each size that is asked for.
+        """Check that some model has each input and each size that the user names.
 
         Raises
         ------
         ValueError
-            none has one of them.
+            no model has an input or a size.
         """
         check_names(self.max_sizes, self.known)
         check_names(self.input_shapes, self.known_inputs, "input", "it takes none")
@@ -104,18 +104,18 @@ class AskedSizes:
 
 @dataclass(frozen=True)
 class FoundSize:
-    """A size that a file leaves open.
+    """A dynamic size of a file, before it is resolved.
 
     Parameters
     ----------
     name
-        as the user has to call it.
+        the name in the user's options.
     input, shape
-        the first input that has it, and its shape in words.
+        the first input that has the size, and the input's shape in words.
     lower_bound, upper_bound
-        of the file, if it says any.
+        the bounds in the file, if it has any.
     is_batch
-        whether it is the first extent of an input.
+        whether the size is the first extent of an input.
     """
 
     name: str
@@ -128,18 +128,18 @@ class FoundSize:
 
 @dataclass(frozen=True)
 class DynamicSize:
-    """What becomes of a size that a file leaves open.
+    """A resolved dynamic size: a shape variable with bounds, or a number.
 
     Parameters
     ----------
     name
-        in the file.
+        the name in the file.
     symbol
-        its shape variable: the name as a C identifier, which no other size has.
+        the name of its shape variable, a unique C identifier.
     lower_bound, upper_bound
-        between which a run may have it; an upper bound of None means that there is none.
+        the smallest and largest value of a run; None without an upper bound.
     number
-        what it is taken as, if there is no variable.
+        the value that replaces the size, or None for a shape variable.
     """
 
     name: str
@@ -159,48 +159,48 @@ def resolved_sizes(
     asked: AskedSizes,
     bounds: Mapping[str, tuple[int, int | None]] | None = None,
 ) -> list[DynamicSize]:
-    """What becomes of the sizes in the shapes of the inputs, in the order in which they come first.
+    """Resolve the sizes in the shapes of the inputs, in the order of their first occurrence.
 
     Parameters
     ----------
     shapes
-        of the inputs, by name.
+        name of an input -> shape.
     asked
-        what the user gives.
+        the options of the user.
     bounds
-        that the file says, by the names of the sizes.
+        name of a size -> bounds in the file.
 
     Raises
     ------
     UnsupportedModelError
-        nothing says how large a size may be.
+        a size has no upper bound.
     ValueError
-        an input or a size that is asked for is none of the model, or contradicts it.
+        the model does not have an input or a size that the user names, or contradicts its value.
     """
-    given = asked.read(shapes)
-    found = _found_sizes(shapes, bounds or {})
+    numbers = asked.read(shapes)
+    sizes_of_file = _found_sizes(shapes, bounds or {})
     symbols = UniqueNames()
     sizes = []
-    for size in found:
+    for size in sizes_of_file:
         own = SymbolicSize(size.name, size.lower_bound, size.upper_bound)
-        number = given.get(size.name)
+        number = numbers.get(size.name)
         if number is None and size.is_batch and size.name not in asked.max_sizes:
             number = 1
         limited = narrowed(own, asked.max_sizes)
-        if size.name in given:
-            _check_in_range(size, given[size.name])
+        if size.name in numbers:
+            _check_in_range(size, numbers[size.name])
         symbol = symbols.unique(sanitise(size.name))
         sizes.append(
             DynamicSize(size.name, symbol, limited.lower_bound, limited.upper_bound, number)
         )
     asked.resolved += sizes
     if asked.requires_bounds:
-        _check_bounds(found, sizes, asked)
+        _check_bounds(sizes_of_file, sizes, asked)
     return sizes
 
 
 def size_names(shapes: Mapping[str, Extents]) -> list[str]:
-    """The names of the sizes in shapes, in the order in which they come first."""
+    """Return the names of the sizes in shapes, in the order of their first occurrence."""
     extents = (extent for shape in shapes.values() for extent in shape)
     return list(dict.fromkeys(extent for extent in extents if isinstance(extent, str)))
 
@@ -215,11 +215,11 @@ def _check_in_range(size: FoundSize, number: int) -> None:
 
 
 def _check_bounds(
-    found: Sequence[FoundSize], sizes: Sequence[DynamicSize], asked: AskedSizes
+    sizes_of_file: Sequence[FoundSize], sizes: Sequence[DynamicSize], asked: AskedSizes
 ) -> None:
     missing = [
         each
-        for each, size in zip(found, sizes, strict=True)
+        for each, size in zip(sizes_of_file, sizes, strict=True)
         if size.upper_bound is None and size.number is None and each.name not in asked.max_sizes
     ]
     if missing:
@@ -232,7 +232,7 @@ def _check_bounds(
 
 
 def _offer(names: Sequence[str]) -> str:
-    """How to give the largest sizes."""
+    """Return the part of an error message that explains `--max`."""
     flags = " ".join(f"--max {shlex.quote(f'{shown(name)}=N')}" for name in names)
     entries = ", ".join(f'"{shown(name)}": N' for name in names)
     return (
@@ -245,13 +245,13 @@ def _found_sizes(
     shapes: Mapping[str, Extents], bounds: Mapping[str, tuple[int, int | None]]
 ) -> list[FoundSize]:
     leading = {shape[0] for shape in shapes.values() if shape and isinstance(shape[0], str)}
-    found: dict[str, FoundSize] = {}
+    sizes: dict[str, FoundSize] = {}
     for name, shape in shapes.items():
         for extent in shape:
-            if isinstance(extent, str) and extent not in found:
+            if isinstance(extent, str) and extent not in sizes:
                 lower, upper = bounds.get(extent, (1, None))
                 is_batch = extent in leading
-                found[extent] = FoundSize(
+                sizes[extent] = FoundSize(
                     extent, name, in_words(shape), max(lower, 1), upper, is_batch
                 )
-    return list(found.values())
+    return list(sizes.values())

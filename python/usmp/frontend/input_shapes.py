@@ -1,4 +1,4 @@
-"""Shapes that the user gives to inputs, where the file leaves sizes open."""
+"""Input shapes that the user gives for the dynamic sizes of a file."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from usmp.plain.entry_size import LARGEST_SIZE
 from usmp.support.plain_text import shown
 
 GIVE_SHAPE = "give the shape, with --input-shapes (in Python input_shapes)"
-"""The hint of errors about shapes that are not fixed."""
+"""The hint in errors about dynamic shapes."""
 
 Extents = Sequence[int | str]
-"""Of an input: numbers, and names of sizes."""
+"""The extents of an input: numbers, and names of sizes."""
 
 
 def check_input_shapes(shapes: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
-    """The shapes, if their extents are integers from 1 up that an `int32_t` holds.
+    """Check that all extents are positive integers that an `int32_t` holds; return copies.
 
     Raises
     ------
     ValueError
-        one is not.
+        an extent is not.
     """
     for name, shape in shapes.items():
         for extent in shape:
@@ -40,20 +40,19 @@ def check_input_shapes(shapes: Mapping[str, Sequence[int]]) -> dict[str, list[in
 def sizes_of_shapes(
     shapes: Mapping[str, Extents], given: Mapping[str, Sequence[int]]
 ) -> dict[str, int]:
-    """The sizes that follow from the shapes that are given, by name.
+    """Return name -> value of the sizes that given shapes determine.
 
     Parameters
     ----------
     shapes
-        of the inputs of the model.
+        the shapes of the model's inputs.
     given
-        of some of them; of inputs of other models, too.
+        the user's shapes of some inputs; shapes of inputs of other models are ignored.
 
     Raises
     ------
     ValueError
-        a shape has other extents than the model, where that has numbers, or one size has two
-        values.
+        a given shape contradicts a fixed extent of the model, or gives a size a second value.
     """
     sizes: dict[str, tuple[int, str]] = {}
     for name, asked in given.items():
@@ -81,5 +80,5 @@ def sizes_of_shapes(
 
 
 def in_words(shape: Extents) -> str:
-    """As in `[1, seq]`."""
+    """Return the text of a shape, such as `[1, seq]`."""
     return f"[{', '.join(shown(extent) for extent in shape)}]"

@@ -1,4 +1,4 @@
-"""Model files to Relax modules, one function a format."""
+"""Import of a model file as a Relax module, by the format of the file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from usmp.tir.spans import with_all_spans
 from usmp.tvm018 import MODEL_FILES, find
 
 Model = TypeVar("Model")
-"""What a reader makes of a model."""
+"""The type that a reader returns for a model."""
 
 
 class MissingModelError(FileNotFoundError, UnsupportedModelError):
@@ -33,7 +33,7 @@ class MissingModelError(FileNotFoundError, UnsupportedModelError):
 
 
 class MissingPackageError(UnsupportedModelError, TVMCImportError):
-    """A Python package is missing that reads files of this format."""
+    """The Python package that reads files of this format is missing."""
 
 
 @one_at_a_time
@@ -46,51 +46,49 @@ def import_model(
     max_sizes: Mapping[str, int | None] | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
 ) -> IRModule:
-    """Read a model file; the ending of its name says the format.
+    """Read a model file in the format of its file name extension.
 
     Parameters
     ----------
     path
         a `.tflite`, `.onnx` or `.pt2` file. Or several `.pt2` files by name, as `{"prefill":
         "prefill.pt2", "decode": "decode.pt2"}`: methods of one PyTorch module, which share the
-        buffers that any of them changes. (Models that share nothing are given to `usmp.build`.)
+        buffers that any of them changes. (Pass models that share nothing to `usmp.build`.)
     trust
-        read a `.pt2` file even if it may run code. The other formats never run any.
+        read a `.pt2` file even if it may run code. The other formats never run code.
     max_model_bytes
-        what a tensor may take, and what all constants may take together; a small file
-        can ask for any number of bytes.
+        the limit in bytes of each tensor, and of all constants together; a small file can declare
+        tensors of any size.
     max_operators
-        how many operators there may be once functions, and steps over time, are
-        written out.
+        the limit of the number of operators after functions are inlined and loops unrolled.
     max_sizes
-        how large sizes may be that the shapes of the inputs leave open, by the names that they
-        have in an `.onnx` file, or else as `x_1`, of an input and an axis; None for a size without
-        a limit. The range of a `torch.export.Dim` is the limit of its size unless a smaller one is
-        given. The first extent of an input is a batch of 1 if nothing is given for it.
+        name of a dynamic size -> largest value, or None for no limit. The name is that in an
+        `.onnx` file, or else made of an input and an axis, as `x_1`. The range of a
+        `torch.export.Dim` limits its size, too. Without an option for it, the first extent of an
+        input is a batch of 1.
     input_shapes
-        the shapes of inputs, by name, where sizes that the file leaves open shall have one value.
+        name of an input -> shape, to give dynamic sizes a fixed value.
 
     Returns
     -------
     IRModule
-        A module with a Relax `main`, its weights as constants, its outputs named by the attribute
-        `output_names`; or, of a `.tflite` file with several signatures and of methods, with a
-        function for each, which the module's attribute `entries` lists. Sizes that stay open are
-        shape variables of these functions, with their bounds in the attributes
-        `tir_var_upper_bound` and `tir_var_lower_bound`.
+        A module with a Relax `main`, with weights as constants, and output names in the attribute
+        `output_names`. For a `.tflite` file with several signatures, or several methods, the module
+        has a function for each, listed in the module's attribute `entries`. Dynamic sizes are shape
+        variables of the functions, with bounds in the attributes `tir_var_upper_bound` and
+        `tir_var_lower_bound`.
 
     Raises
     ------
     UnsupportedModelError
-        the file is missing, empty, damaged or of an unknown format, or the
-        model has an operator that cannot be imported, or may run code and is not trusted, or asks
-        for more than it may, or a size without a limit; or methods keep a buffer of one name, but
-        another one.
+        the file is missing, empty, damaged or of an unknown format; or an operator cannot be
+        imported, the file may run code and is not trusted, or the model exceeds a limit or has a
+        size without one; or methods disagree on a buffer of one name.
     ValueError
-        a method has a name that no C function can have; an input or a size is none of the model, or
-        its shape or limit is not of positive integers, or not what the model can have.
+        a method has a name that no C function can have; no model has a named input or size, or
+        its shape or limit is not of positive integers, or contradicts the model.
     TypeError
-        something else than a path, as a model that is loaded.
+        `path` is not a path, but for example a loaded model.
     """
     asked = AskedSizes(
         max_sizes or {},
@@ -112,8 +110,8 @@ def import_with_sizes(
     max_model_bytes: int = MODEL_BYTES,
     max_operators: int = OPERATORS,
 ) -> IRModule:
-    """The same of one of several models; whether some model has each size that is asked for, who
-    reads the last one checks."""
+    """Import one of several models. After the last one, the caller must check that some model has
+    each size in `asked`."""
     limits = Limits(max_model_bytes, max_operators)
     if isinstance(path, Mapping):
         return _import_methods(path, trust, limits, asked)
@@ -134,15 +132,15 @@ def import_with_sizes(
 def read_model_file(
     path: str | Path, readers: Mapping[str, Callable[[bytes, Path], Model]]
 ) -> Model:
-    """What the reader for the ending of a file makes of its content and its folder.
+    """Read a file by the reader of its extension, which receives its content and folder.
 
     Raises
     ------
     UnsupportedModelError
-        the file is missing, empty, damaged or of an unknown format, or the
-        reader raised one; or a package that it needs is missing.
+        the file is missing, empty or of an unknown format, the reader raises it, or a package that
+        the reader needs is missing.
     TypeError
-        something else than a path.
+        `path` is not a path.
     """
     if not isinstance(path, str | os.PathLike):
         raise TypeError(
@@ -182,14 +180,14 @@ def read_model_file(
             f"install it with: {install_command(error.name)}"
         ) from error
     except UnsupportedModelError as error:
-        # Names in the file may hold anything.
+        # Escape the message, because names in the file may contain control characters.
         raise UnsupportedModelError(f"{path}: {printable(str(error))}") from error
 
 
 def _import_methods(
     paths: Mapping[str, str | Path], trust: bool, limits: Limits, asked: AskedSizes
 ) -> IRModule:
-    """The methods of a PyTorch module, each a file."""
+    """Import the methods of a PyTorch module from a file for each."""
     check_entries(list(paths))
     contents: dict[str, bytes] = {}
     for name, path in paths.items():
@@ -242,7 +240,7 @@ def _import_pytorch(
 
 
 def _content_for_pytorch(content: bytes, folder: Path) -> bytes:
-    """The content of a file, if PyTorch is there to read it."""
+    """Return the content of a file, after checking that PyTorch is installed."""
     with without_torch_cache():
         import torch  # noqa: F401
 
@@ -250,15 +248,14 @@ def _content_for_pytorch(content: bytes, folder: Path) -> bytes:
 
 
 Importer: TypeAlias = Callable[[bytes, Path, bool, Limits, AskedSizes], IRModule]
-"""Takes the content and the folder of a file, whether it is trusted, what it may ask for, and the
-largest sizes."""
+"""A function of a file's content and folder, whether the file is trusted, limits, and sizes."""
 
 _IMPORTERS: dict[str, Importer] = {
     ".tflite": _import_tflite,
     ".onnx": _import_onnx,
     ".pt2": _import_pytorch,
 }
-"""By the ending of the file's name. Each loads what only it needs."""
+"""File name extension -> importer, which imports the packages of its format when it is called."""
 
 ENDINGS = tuple(_IMPORTERS)
-"""Of the names of model files, in small letters."""
+"""The extensions of model files, in lower case."""

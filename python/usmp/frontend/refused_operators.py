@@ -1,4 +1,4 @@
-"""Operators that a front end refuses: why, and what to export instead."""
+"""Reasons why a front end refuses operators, and replacements to export."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Refusal:
-    """What is said of an operator that is not supported.
+    """The end of the error message about an unsupported operator.
 
     Parameters
     ----------
     reason
-        why no program of fixed memory computes it, or that nothing was compared.
+        why the operator is not supported, for example since its memory is not fixed.
     instead
-        what to do about the model.
+        how to change the model.
     """
 
     reason: str
@@ -34,23 +34,23 @@ RANDOM = Refusal(
 
 
 def never_compared(instead: str) -> Refusal:
-    """What is said of an operator that could be computed, but that nothing was compared with.
+    """Return the refusal of an operator whose results are untested.
 
     Parameters
     ----------
     instead
-        what to do about the model.
+        how to change the model.
     """
     return Refusal("its results were never compared with those of another runtime", instead)
 
 
 def by_operator(*groups: tuple[str, Refusal]) -> dict[str, Refusal]:
-    """The refusal of each operator.
+    """Return the refusal of each operator.
 
     Parameters
     ----------
     groups
-        the names of operators, with spaces between them, and what is said of them.
+        names of operators, separated by spaces, and their common refusal.
 
     Raises
     ------

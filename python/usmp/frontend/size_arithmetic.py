@@ -1,5 +1,5 @@
-"""Arithmetic on extents that are numbers or expressions of sizes, and what holds of them for all
-sizes between their bounds."""
+"""Arithmetic on extents that are numbers or expressions of dynamic sizes. Comparisons must hold for
+all sizes between their bounds."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Extent: TypeAlias = Any
 """An int, or an expression of int64."""
 
 MOST_ELEMENTS = 1024
-"""Of a shape, or of what is computed of shapes; more is a weight, which is folded with others."""
+"""The largest number of elements of a shape or shape arithmetic; larger tensors are weights."""
 
 _END = 2**31 - 1
-"""Limits of slices that are not smaller stand for the end."""
+"""The smallest limit of a slice that stands for the end of the axis."""
 
 
 class SizesError(Exception):
-    """Something holds for some sizes only; the message says what, and what to do.
+    """A condition holds for some sizes only; the message says which, and what to do.
 
     The importer puts the name of the operator in front.
     """
@@ -39,22 +39,22 @@ class SizeArithmetic:
     Parameters
     ----------
     analyzer
-        knows the bounds of the sizes.
+        an analyzer with the bounds of the sizes.
     """
 
     analyzer: Analyzer
 
     def holds(self, condition: Any) -> bool:
-        """Whether a condition holds for all sizes."""
+        """Return whether a condition holds for all sizes."""
         return condition if isinstance(condition, bool) else self.analyzer.can_prove(condition)
 
     def decided(self, condition: Expr) -> bool:
-        """Whether a condition holds for all sizes, or for none.
+        """Return whether a condition holds for all sizes (True) or for none (False).
 
         Raises
         ------
         SizesError
-            it depends on the sizes.
+            the condition depends on the sizes.
         """
         if self.holds(condition):
             return True
@@ -63,34 +63,34 @@ class SizeArithmetic:
         raise SizesError("it compares what depends on the sizes")
 
     def are_equal(self, a: Extent, b: Extent) -> bool:
-        """Whether two extents are equal for all sizes."""
+        """Return whether two extents are equal for all sizes."""
         if isinstance(a, int) and isinstance(b, int):
             return a == b
         return bool(self.analyzer.can_prove_equal(int64(a), int64(b)))
 
     def is_at_most(self, a: Extent, b: Extent) -> bool:
-        """Whether an extent is not larger than another one, for all sizes."""
+        """Return whether `a` <= `b` for all sizes."""
         if isinstance(a, int) and isinstance(b, int):
             return a <= b
         return self.holds(int64(a) <= int64(b))
 
     def simplified(self, value: Extent) -> Extent:
-        """The same, shorter."""
+        """Return a simplified expression; a constant becomes an int."""
         return number(self.analyzer.simplify(value)) if isinstance(value, Expr) else value
 
     def reshaped(self, shape: Sequence[Extent], wanted: Sequence[Extent]) -> list[Extent]:
-        """The extents that are wanted, with what is left for one of -1.
+        """Return the extents `wanted`, with -1 replaced by the remaining number of elements.
 
         Raises
         ------
         SizesError
-            there are not as many elements as before, for all sizes.
+            the number of elements changes for some sizes.
         """
         extents = list(wanted)
-        left = [axis for axis, extent in enumerate(extents) if is_number(extent, -1)]
-        if len(left) == 1:
-            (at,) = left
-            extents[at] = self._left(shape, [*extents[:at], *extents[at + 1 :]])
+        open_axes = [axis for axis, extent in enumerate(extents) if is_number(extent, -1)]
+        if len(open_axes) == 1:
+            (axis,) = open_axes
+            extents[axis] = self._left(shape, [*extents[:axis], *extents[axis + 1 :]])
         if not self.are_equal(product(shape), product(extents)):
             raise SizesError(
                 f"it makes {shown_shape(wanted)} of {shown_shape(shape)}, which have as many "
@@ -100,31 +100,31 @@ class SizeArithmetic:
         return extents
 
     def _left(self, shape: Sequence[Extent], others: Sequence[Extent]) -> Extent:
-        """What is left for one axis, if that is a whole number."""
-        left, divisors = list(shape), []
+        """Return the elements of `shape` divided by those of the other axes."""
+        remaining, divisors = list(shape), []
         for extent in others:
-            same = [i for i, each in enumerate(left) if self.are_equal(each, extent)]
+            same = [i for i, each in enumerate(remaining) if self.are_equal(each, extent)]
             if same:
-                left.pop(same[0])
+                remaining.pop(same[0])
             else:
                 divisors.append(extent)
         divisor = product(divisors)
         if isinstance(divisor, int):
-            numbers = prod(extent for extent in left if isinstance(extent, int))
+            numbers = prod(extent for extent in remaining if isinstance(extent, int))
             if divisor and numbers % divisor == 0:
-                symbols = [extent for extent in left if not isinstance(extent, int)]
+                symbols = [extent for extent in remaining if not isinstance(extent, int)]
                 return product([numbers // divisor, *symbols])
             if not divisor:
                 raise SizesError("an axis of no elements leaves the shape open")
-        return self.simplified(tirx.floordiv(int64(product(left)), int64(divisor)))
+        return self.simplified(tirx.floordiv(int64(product(remaining)), int64(divisor)))
 
     def broadcast(self, shape: Sequence[Extent], wanted: Sequence[Extent]) -> list[Extent]:
-        """The shape of a tensor of `shape` that is broadcast with one of the wanted shape.
+        """Return the broadcast of two shapes.
 
         Raises
         ------
         SizesError
-            they do not go together, for all sizes.
+            they cannot be broadcast for some sizes.
         """
         rank = max(len(shape), len(wanted))
         extents = []
@@ -139,16 +139,16 @@ class SizeArithmetic:
         return extents
 
     def cut(self, extent: Extent, start: Extent, end: Extent, step: int) -> tuple[Any, Any, int]:
-        """Where a slice of an axis begins and ends, inside of it, and its step.
+        """Return the begin, end and step of a slice, clamped to the axis.
 
         Raises
         ------
         SizesError
-            that depends on the sizes in another way than by an expression.
+            no single expression is correct for all sizes.
         """
         if all(isinstance(each, int) for each in (extent, start, end)):
             first, last, by = slice(start, end, step).indices(extent)
-            # In front of the first element is not the last one, which -1 would be.
+            # The end before the first element cannot be -1, which stands for the last element.
             return first, (last if last >= 0 else -extent - 1), by
         if step < 1:
             raise SizesError(
@@ -164,12 +164,12 @@ class SizeArithmetic:
         return first, last, step
 
     def position(self, index: Extent, extent: Extent) -> Extent:
-        """A position along an axis, counted from its beginning.
+        """Return an index, counted from the beginning of the axis.
 
         Raises
         ------
         SizesError
-            it is outside of the axis for some sizes.
+            the index is outside of the axis for some sizes.
         """
         counted = index
         if self.is_at_most(index, -1):
@@ -182,10 +182,10 @@ class SizeArithmetic:
         return counted
 
     def _inside(self, limit: Extent, extent: Extent) -> Extent:
-        """A limit of a slice as a position from 0 to the extent."""
+        """Return a limit of a slice, clamped to positions from 0 to the extent."""
         if isinstance(limit, int) and abs(limit) >= _END:
             return extent if limit > 0 else 0
-        given = limit
+        position = limit
         if self.is_at_most(limit, -1):
             limit = self.simplified(extent + limit)
             if self.is_at_most(limit, 0):
@@ -196,14 +196,14 @@ class SizeArithmetic:
             if self.is_at_most(extent, limit):
                 return extent
         raise SizesError(
-            f"position {shown_extent(given)}, where it begins or ends, is inside the axis of "
+            f"position {shown_extent(position)}, where it begins or ends, is inside the axis of "
             f"{shown_extent(extent)} elements only for some sizes; give other largest sizes, with "
             "--max"
         )
 
 
 def product(extents: Sequence[Extent]) -> Extent:
-    """How many elements a tensor of this shape has."""
+    """Return the product of the extents, 1 if there are none."""
     result: Any = 1
     for extent in extents:
         result = result * extent
@@ -211,7 +211,7 @@ def product(extents: Sequence[Extent]) -> Extent:
 
 
 def strided_slice(data: Expr, cuts: dict[int, tuple[Extent, Extent, int]]) -> Expr:
-    """The part of a tensor between limits inside of axes, given for each with a step."""
+    """Return a strided slice; `cuts` are axis -> begin, end and step inside of the axis."""
     if not cuts:
         return data
     begins, ends, steps = zip(*cuts.values(), strict=True)
@@ -220,19 +220,19 @@ def strided_slice(data: Expr, cuts: dict[int, tuple[Extent, Extent, int]]) -> Ex
 
 
 def number(value: Extent) -> Extent:
-    """An int for a constant, of whatever kind; others as they are."""
+    """Return a constant as an int, and an expression unchanged."""
     if isinstance(value, np.generic):
         return value.item()
     return int(value) if isinstance(value, tirx.IntImm) else value
 
 
 def is_number(extent: Extent, wanted: int) -> bool:
-    """Whether an extent is this number, and no expression."""
+    """Return whether an extent is the number `wanted`, and no expression."""
     return isinstance(extent, int) and extent == wanted
 
 
 def int64(value: Extent) -> Expr:
-    """As an expression."""
+    """Return an extent as an expression of int64."""
     return value if isinstance(value, Expr) else tirx.IntImm("int64", int(value))
 
 
