@@ -35,7 +35,7 @@ class AskedSizes:
     max_sizes
         name of a size in the files -> largest value; None for a size without an upper bound.
     is_for_one_model
-        whether each model must have all names, or only one of several models.
+        whether every model must have each name; otherwise one of several models must.
     requires_bounds
         whether a size without a bound is refused.
     input_shapes

@@ -1,4 +1,4 @@
-"""The nodes of a PyTorch program, for spans."""
+"""Spans that point to the nodes of a PyTorch program."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from usmp.tir.model_operator import model_operator
 
 
 def node_span(index: int, node: Any, held: Collection[str]) -> Span:
-    """The span of a node that calls a function.
+    """Return the span of a node that calls a function.
+
+    The span is named after the module whose `forward` has the node, as "layers.0.conv", or else
+    after the node. Tensors are named after the nodes that compute them.
 
     Parameters
     ----------
     index
-        its place in the graph of the decomposed program.
+        the index of the node in the graph of the decomposed program.
     node
-        its tensors have the names of the nodes that make them; it has that of the module in whose
-        `forward` it is, as "layers.0.conv", or its own.
+        the node.
     held
-        names of the nodes that stand for tensors which the program holds.
+        the names of the placeholder nodes of buffers, parameters and constants.
     """
     read = [source.name for source in node.all_input_nodes if source.name not in held]
     value = node.meta.get("val")

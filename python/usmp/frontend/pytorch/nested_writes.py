@@ -1,7 +1,7 @@
-"""Writes to a part of a part of a tensor: `cache[layer, :, :, positions] = keys`.
+"""Writes into a selection of a tensor: `cache[layer, :, :, positions] = keys`.
 
-PyTorch takes out what `layer` selects, writes into that, and puts it back. The result is the same
-if the write goes to the tensor itself.
+PyTorch copies the slice that `layer` selects, writes into the copy, and inserts the copy again. A
+write into the tensor itself has the same result.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64)
 
 @dataclass(frozen=True)
 class Selection:
-    """A part of a tensor.
+    """A slice of a tensor by selections at single indices.
 
     Parameters
     ----------
     whole
         the node of the tensor.
     path
-        axis and index of each selection, the one from the tensor itself first.
+        axis and index of each selection, in order, beginning at `whole`.
     """
 
     whole: Any
@@ -34,14 +34,14 @@ class Selection:
 
 @dataclass(frozen=True)
 class NestedWrite:
-    """A tensor, but for what an `index_put` writes into a part of it.
+    """A tensor after an `index_put` into a selection of it.
 
     Parameters
     ----------
     put
         the node of the `index_put`.
     written
-        what of the tensor it writes into.
+        the selection that the `index_put` writes into.
     """
 
     put: Any
@@ -49,9 +49,9 @@ class NestedWrite:
 
 
 def nested_writes(nodes: Iterable[Any]) -> dict[Any, NestedWrite]:
-    """The nodes that put back into a tensor what was selected from it and written into."""
+    """Return the nodes that insert a written selection into its tensor again."""
     puts: dict[Any, Any] = {}
-    found: dict[Any, NestedWrite] = {}
+    writes: dict[Any, NestedWrite] = {}
     for node in nodes:
         if node.target is _ATEN.index_put.default and _replaces_at_positions(node):
             puts[node] = node
@@ -60,19 +60,19 @@ def nested_writes(nodes: Iterable[Any]) -> dict[Any, NestedWrite]:
             continue
         target, written, place = put_back
         part = _selection(target)
-        # What is written into, and what is put back into, are parts of one tensor, which no node
-        # changes: each gives a new one.
+        # The write and the insertion must select the same slice of one tensor. Nodes do not change
+        # their inputs, so equal paths select equal slices.
         expected = Selection(part.whole, (*part.path, place))
         if written in puts and _selection(written.args[0]) == expected:
             puts[node] = puts[written]
             if not part.path:
                 at = _selection(puts[node].args[0])
-                found[node] = NestedWrite(puts[node], at)
-    return found
+                writes[node] = NestedWrite(puts[node], at)
+    return writes
 
 
 def _selection(node: Any) -> Selection:
-    """Which part of which tensor a node is."""
+    """Return the selection that a node computes; without selections, the node itself."""
     path: list[tuple[int, int]] = []
     while node.target is _ATEN.select.int and not node.kwargs and type(node.args[2]) is int:
         whole, dim, index = node.args
@@ -85,8 +85,8 @@ def _selection(node: Any) -> Selection:
 
 
 def _put_back(node: Any) -> tuple[Any, Any, tuple[int, int]] | None:
-    """A tensor, what is put into it, and at which axis and index, if the node replaces a slice of
-    one element along an axis."""
+    """Return the tensor, the inserted slice, and its axis and index, if a node replaces a slice of
+    extent 1; else None."""
     if node.target is not _ATEN.slice_scatter.default or len(node.args) != 5 or node.kwargs:
         return None
     whole, wide, dim, begin, end = node.args
@@ -106,7 +106,7 @@ def _shape(node: Any) -> list[int] | None:
 
 
 def _replaces_at_positions(put: Any) -> bool:
-    """Whether the indices are numbers, and what is written is not combined with what is there."""
+    """Return whether an `index_put` has integer indices and does not accumulate."""
     indices = [index for index in put.args[1] if index is not None]
     accumulates = put.args[3] if len(put.args) > 3 else put.kwargs.get("accumulate", False)
     return not accumulates and all(index.meta["val"].dtype in _INTEGERS for index in indices)

@@ -1,6 +1,6 @@
-"""Sizes that a PyTorch program leaves open, as `torch.export.Dim` makes them.
+"""Dynamic sizes of a PyTorch program, from `torch.export.Dim`.
 
-A file keeps their ranges, but not the names that they had: they are called as an input and an axis.
+A file has their ranges, but not their names, so they are named after an input and an axis.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from usmp.support.unique_names import UniqueNames
 
 @dataclass(frozen=True)
 class ProgramSizes:
-    """What becomes of the sizes of a program.
+    """The resolved sizes of a program.
 
     Parameters
     ----------
     sizes
-        in the order of the inputs.
+        the sizes in the order of the inputs.
     symbols
-        what each is called in the program, as "s27".
+        the name of each size in the program, as "s27".
     shapes
-        of the inputs, by name: numbers, and variables of the sizes.
+        name of an input -> shape of numbers and shape variables.
     variables
-        of the sizes that have one.
+        the shape variables of the sizes without a number.
     """
 
     sizes: list[DynamicSize]
@@ -43,19 +43,19 @@ class ProgramSizes:
 
     @property
     def bounded(self) -> list[SymbolicSize]:
-        """The sizes that have variables, with their bounds."""
+        """The sizes that stay dynamic, with their bounds."""
         return [size.bounded for size in self.sizes if size.number is None]
 
 
 def program_sizes(program: Any, asked: AskedSizes) -> ProgramSizes:
-    """What becomes of the sizes that a program leaves open.
+    """Resolve the dynamic sizes of a program.
 
     Raises
     ------
     UnsupportedModelError
-        nothing says how large one may be, or an extent is computed of sizes.
+        a size has no upper bound, or an extent of an input is an expression of sizes.
     ValueError
-        a size that is asked for is none of the program, or contradicts its range.
+        the program does not have a size that the user names, or its range excludes the value.
     """
     extents = _input_extents(program)
     names = _names(extents)
@@ -83,7 +83,7 @@ def program_sizes(program: Any, asked: AskedSizes) -> ProgramSizes:
 
 
 def _input_extents(program: Any) -> dict[str, list[str | int]]:
-    """The shapes of the inputs: numbers, and symbols of the program."""
+    """Return the shapes of the inputs: numbers, and symbols of the program."""
     inputs = [
         s.arg.name for s in program.graph_signature.input_specs if s.kind == InputKind.USER_INPUT
     ]
@@ -104,7 +104,7 @@ def _input_extents(program: Any) -> dict[str, list[str | int]]:
 
 
 def _names(extents: dict[str, list[str | int]]) -> dict[str, str]:
-    """The names of sizes by their symbols: as the first input that has one, and the axis."""
+    """Return symbol -> name of a size, made of the first input that has it, and the axis."""
     unique = UniqueNames()
     names: dict[str, str] = {}
     for name, shape in extents.items():
@@ -115,7 +115,7 @@ def _names(extents: dict[str, list[str | int]]) -> dict[str, str]:
 
 
 def _bounds(values: Any) -> tuple[int, int | None]:
-    """Of a range of PyTorch, which may have no end."""
+    """Return the bounds of a range of PyTorch; the upper bound may be None."""
     lower, upper = (
         None if not _is_number(each) else int(each) for each in (values.lower, values.upper)
     )

@@ -1,4 +1,4 @@
-"""The operators by which PyTorch's PT2E writes quantized models, as R.quantize and R.dequantize."""
+"""Converters of PyTorch's PT2E quantizers to `R.quantize` and `R.dequantize`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _CHANNEL_ARGUMENTS = ("input", "scales", "zero_points", "axis", "quant_min", "qu
 def quantizer_converters(
     constants: Mapping[str, np.ndarray],
 ) -> dict[str, QuantizerConverter]:
-    """How to convert each operator, by its name.
+    """Return operator name -> converter.
 
     Parameters
     ----------
     constants
-        the values of parameters, buffers and constants, by the names of their nodes. Scales
-        and zero points are looked up here, so that they are constants in Relax too.
+        name of a node -> value of a parameter, buffer or constant. Scales and zero points are
+        looked up here, so that they become constants in Relax.
     """
     converters: dict[str, QuantizerConverter] = {}
     for kind in ("quantize", "dequantize"):
@@ -43,7 +43,7 @@ def quantizer_converters(
 
 @dataclass(frozen=True)
 class _Converter:
-    """Converts one operator, which has these arguments."""
+    """A converter of an operator with these argument names."""
 
     is_quantize: bool
     arguments: tuple[str, ...]
@@ -52,24 +52,24 @@ class _Converter:
     def __call__(
         self, node: Any, builder: relax.BlockBuilder, argument: Callable[[Any], Any]
     ) -> Expr:
-        given = dict(zip(self.arguments, node.args, strict=False)) | dict(node.kwargs)
-        data, scale, zero_point = (given.get(name) for name in self.arguments[:3])
-        stored = str(given["dtype"]).removeprefix("torch.")
+        options = dict(zip(self.arguments, node.args, strict=False)) | dict(node.kwargs)
+        data, scale, zero_point = (options.get(name) for name in self.arguments[:3])
+        stored = str(options["dtype"]).removeprefix("torch.")
         scales = relax.const(self._value(scale).astype("float32"))
         zeros = np.zeros_like(self._value(scale)) if zero_point is None else self._value(zero_point)
-        parameters = (scales, relax.const(zeros.astype(stored)), int(given.get("axis", -1)))
+        parameters = (scales, relax.const(zeros.astype(stored)), int(options.get("axis", -1)))
         if not self.is_quantize:
             return builder.emit(relax.op.dequantize(argument(data), *parameters, "float32"))
         result = builder.emit(relax.op.quantize(argument(data), *parameters, stored))
-        low, high = given["quant_min"], given["quant_max"]
+        low, high = options["quant_min"], options["quant_max"]
         limits = np.iinfo(stored)
         if low <= limits.min and high >= limits.max:
             return result
-        # Weights of fewer bits, or symmetric ones, in a type that holds more.
+        # The range is smaller than the type's: fewer bits, or symmetric weights.
         return builder.emit(relax.op.clip(result, low, high))
 
     def _value(self, argument: Any) -> np.ndarray:
-        """A scale or zero point; a vector of one element for a whole tensor becomes a scalar."""
+        """Return a scale or zero point; per tensor, a vector of one element becomes a scalar."""
         name = getattr(argument, "name", None)
         if name is None:
             return np.asarray(argument)

@@ -1,4 +1,4 @@
-"""Files that `torch.export.save` wrote, read and decomposed by PyTorch."""
+"""Reading and decomposition of files of `torch.export.save`, by PyTorch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KEPT = (
     torch.ops.aten.upsample_trilinear3d.vec,
     torch.ops.aten.upsample_bicubic2d.vec,
 )
-"""Operators whose decomposition is not what their kernels compute, or takes more steps."""
+"""Operators that are not decomposed: the decomposition differs from the kernel, or is slower."""
 
 _QUANTIZERS = ("quantize_per_", "dequantize_per_")
 
@@ -45,7 +45,7 @@ class Program:
     exported
         the `torch.export.ExportedProgram`, decomposed.
     output_names
-        in order; all differ, from the names of the inputs too.
+        unique names in order, which no input has.
     """
 
     exported: Any
@@ -55,14 +55,13 @@ class Program:
 def read_program(content: bytes, trust: bool, limits: Limits) -> Program:
     """Read a `.pt2` file.
 
-    With `trust`, whatever code is in the file may run; without, see `checked_archive`.
+    With `trust`, any code in the file may run; otherwise none, see `checked_archive`.
 
     Raises
     ------
     UnsupportedModelError
-        the content is damaged or no exported program, or has something that may
-        run code and is not trusted, an input or output is no tensor, or the model asks for more
-        than it may.
+        the content is damaged, no exported program, or may run code and is not trusted; or an
+        input or output is no tensor, or the model exceeds `limits`.
     """
     program = _load(content if trust else checked_archive(content))
     if not trust:
@@ -80,16 +79,16 @@ def read_program(content: bytes, trust: bool, limits: Limits) -> Program:
                 f"operator {error.func} is not supported: {reason}"
             ) from error
         except Exception as error:
-            # PyTorch raises many kinds of exceptions; each means that this cannot be imported.
+            # PyTorch raises many kinds of exceptions; each means that the import failed.
             message = f"the program cannot be imported: {one_line(error)}"
             raise UnsupportedModelError(message) from error
 
 
 def output_names(program: Any) -> list[str]:
-    """The names of the outputs, in order; all differ, from the names of the inputs too.
+    """Return unique names of the outputs, in order, which no input has.
 
     They are the keys of the dictionary that the model returns, or else the names of the nodes that
-    compute them, without those that only quantize and dequantize.
+    compute the outputs, before quantizers.
     """
     signature = program.graph_signature
     if _returns_nothing(signature.user_outputs):
@@ -104,7 +103,7 @@ def output_names(program: Any) -> list[str]:
 
 
 def _key(entry: Any) -> str:
-    """A key of a dictionary, or an index of a list."""
+    """Return the text of a dictionary key or a list index."""
     return str(getattr(entry, "key", getattr(entry, "idx", entry)))
 
 
@@ -135,12 +134,12 @@ def _check_inputs_and_outputs(program: Any) -> None:
 
 
 def _returns_nothing(outputs: Sequence[Any]) -> bool:
-    """Whether the method has no `return`, as one that only changes buffers."""
+    """Return whether the method has no `return`, such as one that only changes buffers."""
     return len(outputs) == 1 and getattr(outputs[0], "value", outputs[0]) is None
 
 
 def _check_sizes(program: Any, limits: Limits) -> None:
-    """Before anything is computed of the inputs, or of the values that the program holds."""
+    """Check the sizes of inputs and constants, and the number of nodes, before any computation."""
     tensors = {**program.state_dict, **program.constants}
     for node in program.graph.nodes:
         if node.op == "placeholder":
@@ -156,12 +155,12 @@ def _is_tensor(argument: Any) -> bool:
 
 
 def _decomposed(program: Any, limits: Limits) -> Any:
-    """The program in PyTorch's core operators, but for what has a converter."""
+    """Decompose a program into core operators and operators that have a converter."""
     decomposed = _within_limits(program, _decompositions(program), limits)
     if not changed_tensors(decomposed) and not updated_inputs(decomposed):
         return decomposed
-    # Only now is it known that the program changes tensors. PyTorch would write all of a tensor
-    # where a part changes, and compute with all keys and values in memory of their own.
+    # Only a decomposed program shows that it changes tensors. For those, decompose again:
+    # PyTorch's table would rewrite whole tensors, and copy all keys and values of attention.
     table = _decompositions(program)
     table.pop(torch.ops.aten.scaled_dot_product_attention.default, None)
     table[torch.ops.aten.select_scatter.default] = _select_scatter
@@ -169,15 +168,15 @@ def _decomposed(program: Any, limits: Limits) -> Any:
 
 
 def _decompositions(program: Any) -> Any:
-    """PyTorch's own, but for what has a converter."""
+    """Return PyTorch's decompositions, except of operators that have a converter."""
     table = torch.export.default_decompositions()
-    for kept in (*_KEPT, *layers_in_loops(program)):
-        table.pop(kept, None)
+    for operator in (*_KEPT, *layers_in_loops(program)):
+        table.pop(operator, None)
     return table
 
 
 def _select_scatter(data: torch.Tensor, src: torch.Tensor, dim: int, index: int) -> torch.Tensor:
-    """A slice of one element along the axis."""
+    """Decompose `select_scatter` to `slice_scatter` of a slice of extent 1."""
     begin = index % data.shape[dim]
     return torch.slice_scatter(data, src.unsqueeze(dim), dim, begin, begin + 1)
 
@@ -189,14 +188,14 @@ def _within_limits(program: Any, table: Any, limits: Limits) -> Any:
             return program.run_decompositions(table)
     except Exception as error:
         if trace.refused:
-            # PyTorch adds to the message, or makes another error of it.
+            # PyTorch may have changed the message or the type of the error.
             raise UnsupportedModelError(trace.refused) from error
         raise
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """PyTorch warns and logs about its own internals."""
+    """Suppress PyTorch's warnings and logs about its internals."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         before = logging.root.manager.disable

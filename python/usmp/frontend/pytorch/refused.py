@@ -1,4 +1,4 @@
-"""The operators of PyTorch that are refused, with what to export instead."""
+"""Operators of PyTorch that are refused, each with a replacement."""
 
 from __future__ import annotations
 
@@ -129,21 +129,21 @@ REFUSED = by_operator(
         ),
     ),
 )
-"""By name; an overload stands behind it where others are supported."""
+"""Name -> refusal; the name includes the overload if other overloads are supported."""
 
 OTHER = never_compared("compute it before or after the model, or write it with other operators")
 _BACKWARD = "_backward"
 
 
 def refusal_of(name: str, namespace: str | None) -> Refusal:
-    """What is said of an operator that is not supported.
+    """Return the reason and the replacement for an unsupported operator.
 
     Parameters
     ----------
     name
-        with its overload, as in "nonzero.default".
+        the name with its overload, as "nonzero.default".
     namespace
-        "aten", or that of another library; None of what runs graphs.
+        "aten", or that of another library; None for an operator that runs graphs.
     """
     packet = name.partition(".")[0]
     if namespace not in ("aten", None, "higher_order"):

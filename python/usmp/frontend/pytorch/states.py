@@ -1,4 +1,4 @@
-"""Tensors that a PyTorch program changes: buffers, which are kept between runs, and inputs."""
+"""Tensors that a PyTorch program changes: buffers (kept between runs), and inputs."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class KeptTensor:
     target
         its fully qualified name in the module, as "layers.0.cache".
     node
-        the name of the node that stands for it in the program.
+        the name of its placeholder node in the program.
     value
-        before the first run.
+        the value before the first run.
     after
-        the name of the node that computes what it is after a run, or None if the program only
-        reads it.
+        the name of the node that computes the value after a run, or None if the program only
+        reads the tensor.
     """
 
     target: str
@@ -59,12 +59,12 @@ def check_type(name: str, dtype: torch.dtype, others: Sequence[str] = ()) -> Non
 
 
 def held_tensors(program: Any) -> Iterator[tuple[Any, torch.Tensor]]:
-    """Each input that is a tensor which the program holds, with what is in it.
+    """Yield the buffers, parameters and constants of a program: input specification and value.
 
     Parameters
     ----------
     program
-        of `torch.export`.
+        a `torch.export.ExportedProgram`.
 
     Raises
     ------
@@ -80,8 +80,8 @@ def held_tensors(program: Any) -> Iterator[tuple[Any, torch.Tensor]]:
 
 
 def changed_tensors(program: Any) -> dict[str, str]:
-    """The fully qualified names of what the program changes, with the nodes that compute what it
-    becomes. Only a decomposed program lists them.
+    """Return fully qualified name of a changed tensor -> node that computes its new value. Only a
+    decomposed program lists them.
     """
     return {
         spec.target: spec.arg.name
@@ -91,8 +91,7 @@ def changed_tensors(program: Any) -> dict[str, str]:
 
 
 def updated_inputs(program: Any) -> dict[str, str]:
-    """Return the inputs that a decomposed program changes: the names of their nodes, with those of
-    the nodes that compute what they become.
+    """Return node of an input that a decomposed program changes -> node of its new value.
 
     Raises
     ------
@@ -112,7 +111,7 @@ def updated_inputs(program: Any) -> dict[str, str]:
 
 
 def kept_tensors(program: Any, kept: Collection[str]) -> list[KeptTensor]:
-    """Those of `kept`, fully qualified names, that the program reads or changes, in its order."""
+    """Return the tensors of the qualified names `kept` that the program reads or changes."""
     after = changed_tensors(program)
     read = {node.name for node in program.graph.nodes if node.op == "placeholder" and node.users}
     return [
@@ -123,20 +122,20 @@ def kept_tensors(program: Any, kept: Collection[str]) -> list[KeptTensor]:
 
 
 def state_names(programs: Iterable[Any], targets: Iterable[str]) -> dict[str, str]:
-    """The fully qualified name of each state with the name that it has in Relax: the same, but for
-    a number if an input of one of the programs has that name."""
+    """Return fully qualified name of a state -> name in Relax: the same name, with a number if an
+    input of a program has it."""
     inputs = [str(name) for program in programs for name in program.graph_signature.user_inputs]
     names = UniqueNames(inputs)
     return {target: names.unique(target) for target in targets}
 
 
 def check_equal(kept: Mapping[str, Sequence[KeptTensor]]) -> None:
-    """Check that a tensor that several methods keep is the same for all of them.
+    """Check that methods agree on the type, shape and initial value of tensors that they share.
 
     Parameters
     ----------
     kept
-        by the names of the methods.
+        name of a method -> kept tensors.
 
     Raises
     ------
@@ -146,8 +145,8 @@ def check_equal(kept: Mapping[str, Sequence[KeptTensor]]) -> None:
     first: dict[str, tuple[str, KeptTensor]] = {}
     for method, tensors in kept.items():
         for tensor in tensors:
-            other, known = first.setdefault(tensor.target, (method, tensor))
-            differences = _difference(known.value, tensor.value)
+            other, first_tensor = first.setdefault(tensor.target, (method, tensor))
+            differences = _difference(first_tensor.value, tensor.value)
             if differences is not None:
                 raise UnsupportedModelError(
                     f'buffer "{shown(tensor.target)}" is kept between runs, but '
@@ -157,11 +156,11 @@ def check_equal(kept: Mapping[str, Sequence[KeptTensor]]) -> None:
 
 
 def _difference(one: torch.Tensor, other: torch.Tensor) -> tuple[str, str] | None:
-    """What tells two tensors apart, in words."""
+    """Return the difference of two tensors as two phrases; None if they are equal."""
     types = [f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in (one, other)]
     if types[0] != types[1]:
         return f"is {types[0]}", types[1]
-    # As bytes: NaN is equal to itself.
+    # Compare bytes, because NaN differs from itself as a float.
     if one.detach().contiguous().numpy().tobytes() != other.detach().contiguous().numpy().tobytes():
         return "has one initial value", "another"
     return None

@@ -1,4 +1,4 @@
-"""PyTorch without the folder that it makes for kernels, of which reading a model needs none."""
+"""Use of PyTorch without its cache folder for kernels, which reading a model does not need."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FOLDER = "TORCHINDUCTOR_CACHE_DIR"
 
 @contextmanager
 def without_torch_cache() -> Iterator[None]:
-    """Inside, PyTorch makes no folder that stays; one that the user names is used as ever."""
+    """Redirect PyTorch's cache to a temporary folder, unless the user names a folder."""
     if _FOLDER in os.environ:
         yield
         return
@@ -22,5 +22,5 @@ def without_torch_cache() -> Iterator[None]:
         try:
             yield
         finally:
-            # PyTorch may have set it too.
+            # Delete the variable even if PyTorch has changed it.
             del os.environ[_FOLDER]

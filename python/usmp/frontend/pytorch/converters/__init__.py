@@ -1,4 +1,4 @@
-"""PyTorch operators to Relax, one converter each: only what has been compared with PyTorch."""
+"""Converters of PyTorch operators to Relax; each is tested against PyTorch."""
 
 from usmp.frontend.pytorch.converters import (
     activations,

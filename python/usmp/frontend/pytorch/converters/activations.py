@@ -1,4 +1,4 @@
-"""Activation functions."""
+"""Converters of activation functions."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def _relu(operator: Operator) -> Expr:
 def _leaky_relu(operator: Operator) -> Expr:
     slope = operator["negative_slope"]
     if slope == 0:
-        # TVM takes the product of infinity with 0 for 0; so does this.
+        # Relu agrees with TVM's leakyrelu, for which infinity times 0 is 0.
         return relax.op.nn.relu(operator["self"])
     return relax.op.nn.leakyrelu(operator["self"], slope)
 
 
 @converts("elu.default")
 def _elu(operator: Operator) -> Expr:
-    """`elu`, and `selu`, `celu` and others that PyTorch writes as it."""
+    """Convert `elu`, to which PyTorch decomposes `selu`, `celu` and others."""
     data, dtype = operator["self"], operator.dtype
     inner = relax.op.multiply(data, constant(operator["input_scale"], dtype))
     exponential = call_c(operator, "expm1", operator.emit(inner))
@@ -84,7 +84,7 @@ def _clamp_tensors(operator: Operator) -> Expr:
 
 
 def _clamped(operator: Operator, data: Expr, low: float | None, high: float | None) -> Expr:
-    """Between two numbers; all the upper one if that is below the lower one."""
+    """Clamp data between two numbers; an upper bound below the lower bound wins."""
     dtype = operator.dtype
     if dtype_of(data) != dtype:
         data = operator.emit(cast(data, dtype))

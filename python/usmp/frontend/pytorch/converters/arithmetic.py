@@ -1,4 +1,4 @@
-"""Functions of the elements of two tensors, or of a tensor and a number."""
+"""Converters of element-wise functions of two tensors, or of a tensor and a number."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _OVERLOADS = ("Tensor", "Scalar")
 
 
 def _operands(operator: Operator, dtype: str) -> tuple[Expr, Expr]:
-    """Both in one type."""
+    """Return both operands in one element type."""
     a, b = (cast(operator[name], dtype) for name in ("self", "other"))
     return tuple(e if isinstance(e, GenericConst) else operator.emit(e) for e in (a, b))
 
 
 def _divided(operator: Operator) -> tuple[Expr, Expr]:
-    """A dividend and its divisor, in the type of the result.
+    """Return a dividend and its divisor, in the type of the result.
 
     Raises
     ------
     UnsupportedModelError
-        integers are divided by the number 0, or by a constant with a 0 in it.
+        integers are divided by 0, or by a constant that contains a 0.
     """
     divisor = operator["other"]
     if isinstance(divisor, GenericConst):
@@ -53,7 +53,7 @@ def _divided(operator: Operator) -> tuple[Expr, Expr]:
 
 
 def _common_type(operator: Operator) -> str:
-    """The type in which PyTorch compares two operands."""
+    """Return the type in which PyTorch compares two operands."""
     return name_of(torch.result_type(operator.meta("self"), operator.meta("other")))
 
 
@@ -102,7 +102,7 @@ def _divide_and_round(operator: Operator) -> Expr:
     if mode == "floor":
         return floor_divide(operator.builder, a, b)
     quotient = relax.op.divide(a, b)
-    # Relax divides integers as C does.
+    # Relax divides integers as C does, which already truncates.
     return relax.op.trunc(quotient) if is_float(operator.dtype) else quotient
 
 
@@ -146,7 +146,7 @@ def _power_of_number(operator: Operator) -> Expr:
 
 
 _GREATEST_POWER = 64
-"""A product of as many factors is written out."""
+"""The largest exponent of an integer power, which becomes a chain of products."""
 
 
 @converts("atan2.default")
@@ -157,7 +157,7 @@ def _atan2(operator: Operator) -> Expr:
 def _comparison(function: Function) -> Converter:
     def convert(operator: Operator) -> Expr:
         dtype = _common_type(operator)
-        # Relax orders no booleans.
+        # Relax cannot compare the order of booleans.
         a, b = _operands(operator, "int8" if dtype == "bool" else dtype)
         return function(a, b)
 

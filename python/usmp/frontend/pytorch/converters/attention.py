@@ -1,4 +1,4 @@
-"""Attention in programs that keep keys and values; in others PyTorch decomposes it."""
+"""Converter of attention in programs with states; in others PyTorch decomposes attention."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _attention(operator: Operator) -> Expr:
     *batch, queries, width = (int(extent) for extent in operator.node.meta["val"].shape)
     keys, depth = shape_of(key)[-2:]
     shape = AttentionShape(tuple(batch), queries, keys, depth, width)
-    # Heads of queries that have keys and values in common.
+    # The number of query heads that share a head of keys and values.
     groups = shape_of(query)[-3] // shape_of(key)[-3] if operator["enable_gqa"] else 1
     operands = [
         _operand(operator, tensor, count)
@@ -39,7 +39,7 @@ def _attention(operator: Operator) -> Expr:
 
 
 def _operand(operator: Operator, tensor: Expr, groups: int) -> Operand:
-    """A tensor that is broadcast to the axes in front of the last two, each head for so many."""
+    """Return a tensor that is broadcast over the batch axes, with each head used by `groups`."""
     extents = shape_of(tensor)
     view = state_view(operator, tensor)
     if view is None or view.factor is not None:

@@ -1,4 +1,4 @@
-"""Convolutions, and transposed ones."""
+"""Converter of convolutions and transposed convolutions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Tensors of one number, and those that count up to a size.
+"""Converters of operators that create filled tensors and ranges.
 
-Every other tensor that depends on no input is computed by PyTorch itself when the model is
-imported (see `known_values`).
+PyTorch computes other tensors that depend on no input during the import (see `known_values`).
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def _full(operator: Operator) -> Expr:
 
 
 def _arange(operator: Operator) -> Expr:
-    """Up to a size that only the run knows."""
+    """Convert `arange` up to a dynamic size."""
     limits = [number(operator[name]) for name in ("start", "end", "step")]
     start, end, step = limits
     are_integers = all(isinstance(each, int | Expr) for each in limits)
@@ -48,7 +47,7 @@ def _arange(operator: Operator) -> Expr:
 
 @converts("empty.memory_format", "empty_permuted.default")
 def _empty(operator: Operator) -> Expr:
-    """Zeros: what stands in such a tensor is not defined."""
+    """Convert `empty` to zeros, because its content is undefined."""
     shape = [int64(extent) for extent in operator["size"]]
     return relax.op.full(shape, constant(0, operator.dtype), operator.dtype)
 

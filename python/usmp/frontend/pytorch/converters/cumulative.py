@@ -1,4 +1,4 @@
-"""Running sums, products and extremes."""
+"""Converters of running sums, products and extremes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _cumprod(operator: Operator) -> Expr:
 def _running(
     operator: Operator, combine: Callable[[tirx.Expr, tirx.Expr], tirx.Expr], start: int
 ) -> Expr:
-    """Each element combined with those before it along the axis."""
+    """Return a prefix reduction along the axis."""
     dtype = operator.dtype
     data = operator.emit(cast(operator["self"], dtype))
     if not shape_of(data):
@@ -39,7 +39,7 @@ def _running(
 
 @converts("logcumsumexp.default")
 def _logcumsumexp(operator: Operator) -> Expr:
-    """The logarithms of running sums of exponentials, as PyTorch adds them."""
+    """Convert `logcumsumexp`: logarithms of running sums of exponentials, added as in PyTorch."""
     data, dtype = operator["self"], operator.dtype
     if not is_float(dtype):
         raise operator.refusal(f"of {dtype} is not supported; convert it to float32")
@@ -49,7 +49,7 @@ def _logcumsumexp(operator: Operator) -> Expr:
 
     def combine(total: tirx.Expr, element: tirx.Expr) -> tirx.Expr:
         least, most = (extreme_element(total, element, largest) for largest in (False, True))
-        # Both may be the same infinity.
+        # Skip the formula for two equal infinities, whose difference is NaN.
         is_number = tirx.any(least != most, tirx.And(least < infinity, least > -infinity))
         return tirx.Select(is_number, tirx.log1p(tirx.exp(least - most)) + most, element)
 
@@ -67,8 +67,8 @@ def _cummin(operator: Operator) -> list[Expr]:
 
 
 def _running_extreme(operator: Operator, is_largest: bool) -> list[Expr]:
-    """What is largest or smallest so far, and where the last of such elements is; what is not a
-    number is that from its first one on."""
+    """Return the running maximum or minimum, and the position of its last occurrence. From the
+    first NaN on, the extreme is NaN."""
     data, dtype = operator["self"], operator.dtype
     shape = shape_of(data)
     if not shape:

@@ -1,4 +1,4 @@
-"""Functions of each element of one tensor."""
+"""Converters of element-wise functions of one tensor."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Function = Callable[[Expr], Expr]
 
 
 def _of_floats(function: Function) -> Converter:
-    """A function of real numbers: integers become floats first."""
+    """Return the converter of a function of floats, to which integers are converted first."""
 
     def convert(operator: Operator) -> Expr:
         return function(operator.emit(cast(operator["self"], operator.dtype)))
@@ -33,7 +33,7 @@ def _of_floats(function: Function) -> Converter:
 
 
 def _unless_integers(function: Function) -> Converter:
-    """A function that leaves integers as they are."""
+    """Return the converter of a function that does not change integers."""
 
     def convert(operator: Operator) -> Expr:
         data = operator["self"]
@@ -43,7 +43,7 @@ def _unless_integers(function: Function) -> Converter:
 
 
 def call_c(operator: Operator, function: str, *arguments: Expr) -> Expr:
-    """Return a function of <math.h>, named without the suffix of its type, of each element."""
+    """Apply a function of <math.h>, named without the suffix of its type, to each element."""
     if operator.dtype not in c_functions.SUFFIXES:
         raise operator.refusal(
             f"of {operator.dtype} is not supported; convert it to float32 before"
@@ -105,7 +105,7 @@ def _neg(operator: Operator) -> Expr:
 
 @converts("sign.default")
 def _sign(operator: Operator) -> Expr:
-    """0 for what is not a number, as in PyTorch."""
+    """Convert `sign`, which is 0 for NaN as in PyTorch."""
     data = operator["self"]
     if dtype_of(data) == "bool":
         return data

@@ -1,6 +1,6 @@
-"""The largest and the smallest element over axes, and where the first of them is.
+"""Converters of maxima and minima over axes, and of the positions of their first occurrence.
 
-What is not a number is larger and smaller than every number, as in PyTorch.
+As in PyTorch, NaN is both larger and smaller than every number.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _extreme(operator: Operator, is_largest: bool) -> Expr:
 
 
 def extreme(operator: Operator, data: Expr, is_largest: bool) -> Expr:
-    """Return the extreme of the data, whose elements have an order, over the operator's axes."""
+    """Return the maximum or minimum of the data, in an ordered type, over the operator's axes."""
     axes, keepdim = reduced_axes(operator), operator.get("keepdim", False)
     if not axes:
         return data
@@ -72,7 +72,7 @@ def extreme(operator: Operator, data: Expr, is_largest: bool) -> Expr:
 
 
 def _position(operator: Operator, is_largest: bool) -> Expr:
-    """Return the index along the axis, or in the whole tensor as one row."""
+    """Return the index of the extreme along the axis, or in the flattened tensor."""
     data, axes = _ordered(operator), reduced_axes(operator)
     if not axes:
         return relax.op.full(shape_of(data), relax.const(0, "int64"), "int64")
@@ -92,6 +92,6 @@ def _position(operator: Operator, is_largest: bool) -> Expr:
 
 
 def _ordered(operator: Operator) -> Expr:
-    """The data in a type whose elements can be ordered."""
+    """Return the data in a type with an order: booleans become int8."""
     data = operator["self"]
     return operator.emit(cast(data, "int8")) if dtype_of(data) == "bool" else data

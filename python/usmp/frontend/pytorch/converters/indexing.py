@@ -1,7 +1,7 @@
-"""Elements at positions that other tensors give.
+"""Converters of gathers.
 
-PyTorch raises an error for a position outside of a tensor. Here a constant one is refused, and the
-run reads the nearest element (`usmp.ops.real.indices`).
+PyTorch raises an error for a position outside of a tensor. Here a constant position outside is
+refused, and a computed one reads the nearest element (`usmp.ops.real.indices`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _index_select(operator: Operator) -> Expr:
 
 
 def _taken(operator: Operator, data: Expr, indices: Expr, axis: int) -> Expr:
-    """The slices of `data` at indices along an axis; negative ones count from the end."""
+    """Return the slices of `data` at indices along an axis; negative indices count from the end."""
     extent = extents_of(data)[axis]
     if not isinstance(extent, int):
         raise operator.refusal(
@@ -43,7 +43,7 @@ def _taken(operator: Operator, data: Expr, indices: Expr, axis: int) -> Expr:
 
 
 def _counted(operator: Operator, indices: Expr, extent: int, axis: int) -> Expr:
-    """Return positions along an axis; constant ones are inside of it, and count from the start."""
+    """Return indices along an axis; constant indices are checked and counted from the start."""
     check_positions(operator, indices, extent, axis)
     if not isinstance(indices, GenericConst):
         return indices
@@ -51,12 +51,12 @@ def _counted(operator: Operator, indices: Expr, extent: int, axis: int) -> Expr:
 
 
 def check_positions(operator: Operator, indices: Expr, extent: int, axis: int) -> None:
-    """Check positions along an axis if they are constant.
+    """Check that constant indices are inside of an axis.
 
     Raises
     ------
     UnsupportedModelError
-        one is outside of the axis.
+        an index is outside of the axis.
     """
     if isinstance(indices, GenericConst):
         reason = outside(indices.value.numpy(), [extent], [axis])
@@ -87,17 +87,17 @@ def _diagonal(operator: Operator) -> Expr:
 
 @converts("index.Tensor")
 def _index(operator: Operator) -> Expr:
-    """`data[indices]`."""
+    """Convert `data[indices]`."""
     data, indices = operator["self"], list(operator["indices"])
-    given = [(axis, index) for axis, index in enumerate(indices) if index is not None]
-    if any(dtype_of(index) in ("bool", "uint8") for _, index in given):
+    indexed = [(axis, index) for axis, index in enumerate(indices) if index is not None]
+    if any(dtype_of(index) in ("bool", "uint8") for _, index in indexed):
         raise operator.refusal(
             "with a mask is not supported: how many elements it picks must be known at compile "
             "time; use torch.where()"
         )
-    if len(given) == 1:
-        axis, index = given[0]
+    if len(indexed) == 1:
+        axis, index = indexed[0]
         return _taken(operator, data, index, axis)
     extents = shape_of(data)
-    counted = [(axis, _counted(operator, index, extents[axis], axis)) for axis, index in given]
+    counted = [(axis, _counted(operator, index, extents[axis], axis)) for axis, index in indexed]
     return pick(operator.builder, data, counted)

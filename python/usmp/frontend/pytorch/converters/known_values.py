@@ -1,4 +1,4 @@
-"""What no input of the model has a part in: PyTorch computes it when the model is imported."""
+"""Constant folding by PyTorch of nodes that depend on no input."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tvm.ir import Expr
 
 _RANDOM = torch.Tag.nondeterministic_seeded
 _LARGEST_BYTES = 1 << 24
-"""A tensor that is larger, and than those it is made of, is left to the operator that makes it."""
+"""A tensor that is larger than this and than its sources is not folded."""
 _UNDEFINED = ("empty.memory_format", "empty_permuted.default")
 
 
 def known_value(node: Any, values: Mapping[Any, Any]) -> Any:
-    """A tensor, a number or several, or None if the node depends on more than `values`.
+    """Return the value of a node, or None if it depends on more than `values` or is too large.
 
     Parameters
     ----------
     values
-        those of nodes.
+        node -> value: tensors, numbers, or several of them.
     """
     target = node.target
     is_of_numbers = getattr(target, "__module__", None) == "_operator" or target is torch.sym_sum
@@ -30,7 +30,7 @@ def known_value(node: Any, values: Mapping[Any, Any]) -> Any:
     if any(each not in values for each in node.all_input_nodes) or _is_large(node, values):
         return None
     if not is_of_numbers and any(isinstance(values[each], Expr) for each in node.all_input_nodes):
-        # It depends on a size that only the run knows.
+        # The node depends on a dynamic size.
         return None
     args, kwargs = torch.fx.map_arg((node.args, dict(node.kwargs)), values.__getitem__)
     with torch.no_grad():
@@ -38,7 +38,7 @@ def known_value(node: Any, values: Mapping[Any, Any]) -> Any:
 
 
 def _is_computed_once(target: Any) -> bool:
-    """Whether it is an operator of PyTorch that gives the same whenever it runs."""
+    """Return whether a target is a deterministic operator of PyTorch."""
     if getattr(target, "namespace", None) != "aten" or _RANDOM in target.tags:
         return False
     return target.__name__ not in _UNDEFINED
@@ -48,8 +48,8 @@ def _is_large(node: Any, values: Mapping[Any, Any]) -> bool:
     result = node.meta.get("val")
     if not isinstance(result, torch.Tensor):
         return False
-    # An extent that is not known before stands for a batch, of one, or depends on a size.
+    # A dynamic extent is a batch of 1, or depends on another size; count it as 1.
     extents = (extent if isinstance(extent, int) else 1 for extent in result.shape)
     sources = (values[each] for each in node.all_input_nodes)
-    given = sum(s.nbytes for s in sources if isinstance(s, torch.Tensor))
-    return math.prod(extents) * int(result.element_size()) > max(_LARGEST_BYTES, int(given))
+    source_bytes = sum(s.nbytes for s in sources if isinstance(s, torch.Tensor))
+    return math.prod(extents) * int(result.element_size()) > max(_LARGEST_BYTES, int(source_bytes))

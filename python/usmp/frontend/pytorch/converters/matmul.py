@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Converters of matrix products."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _product(operator: Operator) -> Expr:
 
 
 def _product_of_views(operator: Operator, views: list[StateView]) -> Expr:
-    """The product of tensors that are read where they are kept."""
+    """Return the product of views, whose states are read in place."""
     *outer, depth = shape_of(operator["self"])
     product = matmul_of_views(
         operator.builder,
@@ -40,7 +40,7 @@ def _product_of_views(operator: Operator, views: list[StateView]) -> Expr:
 
 @converts("addmm.default")
 def _addmm(operator: Operator) -> Expr:
-    """beta * self + alpha * mat1 @ mat2; with beta=0, what `self` contains does not matter."""
+    """Convert beta * self + alpha * mat1 @ mat2; with beta=0, `self` is not read."""
     dtype, alpha, beta = operator.dtype, operator["alpha"], operator["beta"]
     product = operator.emit(relax.op.matmul(operator["mat1"], operator["mat2"], dtype))
     if alpha != 1:

@@ -1,4 +1,4 @@
-"""Normalization of batches, layers, groups and instances."""
+"""Converters of batch, layer, group and instance normalization."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _batch_norm(operator: Operator) -> list[Expr | Missing]:
 
 @converts("_native_batch_norm_legit.no_stats")
 def _batch_norm_of_batch(operator: Operator) -> list[Expr | Missing]:
-    """By the statistics of the batch itself; so does PyTorch write instance normalization."""
+    """Convert batch normalization by the batch's statistics, PyTorch's instance normalization."""
     data = operator["input"]
     channels = [shape_of(data)[1]]
     result = relax.op.nn.instance_norm(
@@ -71,9 +71,9 @@ def _group_norm(operator: Operator) -> list[Expr | Missing]:
 
 
 def _factor_and_term(operator: Operator, shape: list[int]) -> list[Expr]:
-    """For each channel or element; either may have been left out."""
-    given = (operator["weight"], 1), (operator["bias"], 0)
+    """Return scale and bias of `shape`, with ones and zeros for omitted ones."""
+    operands = (operator["weight"], 1), (operator["bias"], 0)
     return [
         relax.const(np.full(shape, default, operator.dtype)) if value is None else value
-        for value, default in given
+        for value, default in operands
     ]

@@ -1,4 +1,4 @@
-"""Norms of vectors."""
+"""Converter of vector norms."""
 
 from __future__ import annotations
 

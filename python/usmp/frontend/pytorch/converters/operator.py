@@ -1,4 +1,4 @@
-"""What converters of PyTorch operators share: the operator at hand, and their registry."""
+"""The input of the converters of PyTorch operators, and the registry of the converters."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from usmp.tir.dtypes import is_float
 
 @dataclass(frozen=True)
 class Operator:
-    """A node of a decomposed program, whose arguments are read by the names of its schema.
+    """A node of a decomposed program, whose arguments are read by their names in its schema.
 
     Parameters
     ----------
     node
-        of torch.fx.
+        the torch.fx node.
     builder
-        inside a dataflow block of the function.
+        a builder inside a dataflow block of the function.
     argument
-        what an argument is here: a Relax tensor in the place of a node.
+        converts an argument: nodes become Relax tensors.
     states
         the parameters of the function that are kept between runs.
     arithmetic
-        on the sizes that only the run knows.
+        the arithmetic on dynamic sizes.
     """
 
     node: Any
@@ -44,23 +44,23 @@ class Operator:
     arithmetic: SizeArithmetic = field(default_factory=lambda: SizeArithmetic(Analyzer()))
 
     @cached_property
-    def _given(self) -> dict[str, Any]:
+    def _arguments(self) -> dict[str, Any]:
         schema = self.node.target._schema.arguments
         defaults = {a.name: a.default_value for a in schema if a.has_default_value()}
         positional = zip((a.name for a in schema), self.node.args, strict=False)
         return defaults | dict(positional) | dict(self.node.kwargs)
 
     def __getitem__(self, name: str) -> Any:
-        """An argument: a Relax tensor, a number, a list of these, or None."""
-        return self.argument(self._given[name])
+        """Return an argument: a Relax tensor, a number, a list of these, or None."""
+        return self.argument(self._arguments[name])
 
     def get(self, name: str, default: Any) -> Any:
-        """An argument, or `default` if the operator has none of that name."""
-        return self[name] if name in self._given else default
+        """Return an argument, or `default` if the operator has none of that name."""
+        return self[name] if name in self._arguments else default
 
     def meta(self, name: str) -> Any:
-        """An argument as PyTorch saw it at the export: a tensor without content, or a number."""
-        value = self._given[name]
+        """Return an argument at the export: a fake tensor, or a number."""
+        value = self._arguments[name]
         return value.meta["val"] if isinstance(value, torch.fx.Node) else value
 
     @property
@@ -74,8 +74,7 @@ class Operator:
         return self.builder.emit(expr)
 
     def is_state(self, tensor: Expr) -> bool:
-        """Whether a tensor is one that is kept between runs: before the run, or after what is
-        written into it so far."""
+        """Return whether a tensor is a state: its parameter, or the result of in-place writes."""
         while isinstance(tensor, relax.Var) and tensor not in self.states:
             value = self.builder.lookup_binding(tensor)
             name = getattr(getattr(value, "op", None), "name", "")
@@ -90,13 +89,13 @@ class Operator:
         return tensor in self.states
 
     def refusal(self, reason: str) -> UnsupportedModelError:
-        """The error that says why the operator is not supported, and what to do."""
+        """Return the error that names the operator, the reason, and what to do."""
         return UnsupportedModelError(f"{described(self.node)} {reason}")
 
 
 @dataclass(frozen=True)
 class Missing:
-    """One of several results, which is not computed; to read it is refused for this reason."""
+    """A result that is not computed, with the reason for which a read of it is refused."""
 
     reason: str
 
@@ -104,16 +103,16 @@ class Missing:
 Result: TypeAlias = Expr | Sequence[Expr | Missing]
 Converter = Callable[[Operator], Result]
 CONVERTERS: dict[str, Converter] = {}
-"""The name of an operator and its overload, as in "add.Tensor" -> what gives its results."""
+"""Name of an operator and its overload, as "add.Tensor" -> converter."""
 
 
 CONVERTERS_OF_SIZES: dict[str, Converter] = {}
-"""The same of operators that depend on no input but by sizes which only the run knows; with fixed
-sizes PyTorch computes what they give when the model is imported."""
+"""Converters of operators that depend on dynamic sizes only; with fixed sizes PyTorch folds them
+during the import."""
 
 
 def converts(*names: str) -> Callable[[Converter], Converter]:
-    """Register the converter of operators of these names."""
+    """Return a decorator that registers the converter of these operators."""
 
     def register(converter: Converter) -> Converter:
         for name in names:
@@ -126,33 +125,33 @@ def converts(*names: str) -> Callable[[Converter], Converter]:
 
 
 def described(node: Any) -> str:
-    """An operator in an error."""
+    """Return the name of a node in error messages."""
     return f"operator {node.target} (node {node.name})"
 
 
 def name_of(dtype: torch.dtype) -> str:
-    """A type's name in Relax."""
+    """Return the name of an element type in Relax."""
     return str(dtype).removeprefix("torch.")
 
 
 def rank_of(tensor: Expr) -> int:
-    """How many axes a tensor has."""
+    """Return the number of axes of a tensor."""
     return len(extents_of(tensor))
 
 
 def of_axes(values: Sequence[int] | int, rank: int) -> list[int]:
-    """One number an axis; a single one is for all."""
-    given = [values] if isinstance(values, int) else list(values)
-    return given * rank if len(given) == 1 else given
+    """Return one number for each axis; a single number holds for all axes."""
+    numbers = [values] if isinstance(values, int) else list(values)
+    return numbers * rank if len(numbers) == 1 else numbers
 
 
 def constant(value: float, dtype: str) -> Expr:
-    """A number as a tensor without axes.
+    """Return a number as a scalar constant.
 
     Raises
     ------
     ValueError
-        the type cannot hold it.
+        the type cannot hold the number.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         array = np.asarray(value).astype(dtype)
@@ -162,7 +161,7 @@ def constant(value: float, dtype: str) -> Expr:
 
 
 def cast(value: Any, dtype: str) -> Expr:
-    """A tensor or a number in another type, as PyTorch converts it."""
+    """Convert a tensor or a number to another type, as PyTorch does."""
     if not isinstance(value, Expr):
         return constant(value, dtype)
     if dtype_of(value) == dtype:

@@ -1,4 +1,4 @@
-"""The larger and the smaller of two tensors; NaN if one of them is NaN."""
+"""Converters of the element-wise maximum and minimum of two tensors, which propagate NaN."""
 
 from __future__ import annotations
 

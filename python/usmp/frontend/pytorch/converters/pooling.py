@@ -1,4 +1,4 @@
-"""Pooling over windows."""
+"""Converters of pooling operators."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _INDICES = Missing("returns indices, which are not supported; use return_indices
 
 @dataclass(frozen=True)
 class Window:
-    """The windows along one axis.
+    """The kernel windows along one axis.
 
     Parameters
     ----------
     extent
-        of the input.
+        the number of elements of the input.
     reach
-        how many elements a window spans.
+        the number of elements that a window spans, including dilation.
     stride, padding
-        of the operator; as much padding stands in front as behind.
+        the operator's stride, and its padding on each side, in elements.
     count
-        how many windows there are.
+        the number of windows.
     """
 
     extent: int
@@ -45,12 +45,12 @@ class Window:
 
     @property
     def behind(self) -> int:
-        """The padding that the last window needs."""
+        """The padding behind the input that the last window needs, in elements."""
         end = (self.count - 1) * self.stride + self.reach - self.padding
         return max(end - self.extent, 0)
 
     def sizes(self, with_padding: bool) -> np.ndarray:
-        """How many elements each window counts: none beyond the operator's padding."""
+        """Return the number of elements that each window averages, within input and padding."""
         first = np.arange(self.count) * self.stride - self.padding
         end = np.minimum(first + self.reach, self.extent + self.padding)
         if not with_padding:
@@ -70,7 +70,7 @@ def _windows(operator: Operator, rank: int) -> list[Window]:
         reach = (k - 1) * d + 1
         span = extent + 2 * p - reach
         count = span // s + 1
-        # A window more, if it starts before the padding behind.
+        # ceil_mode adds a partial window if it starts before the padding behind.
         if operator["ceil_mode"] and span % s and count * s < extent + p:
             count += 1
         windows.append(Window(extent, reach, s, p, count))
@@ -121,7 +121,8 @@ def _average(operator: Operator, rank: int) -> Expr:
             sizes = np.multiply.outer(sizes, window.sizes(with_padding=True))
         factors = reach / (sizes if override is None else np.full((1,) * rank, float(override)))
         if (factors != 1).any():
-            # What stands beyond the padding is not counted, or the divisor is a given one.
+            # Correct the divisor: PyTorch does not count elements beyond the padding, or
+            # overrides the divisor.
             factor = relax.const(factors.astype(dtype))
             result = relax.op.multiply(operator.emit(result), factor)
     return _without_batch(operator, result, rank)

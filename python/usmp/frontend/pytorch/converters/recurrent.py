@@ -1,4 +1,4 @@
-"""LSTMs, GRUs and simple recurrent layers: loops over the steps, which PyTorch would unroll."""
+"""Converters of LSTMs, GRUs and RNNs to loops over the steps, which PyTorch would unroll."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ _LAYERS = (
 
 
 def layers_in_loops(program: Any) -> set[Any]:
-    """The operators all of whose nodes have a converter here; PyTorch decomposes others."""
+    """Return the operators whose nodes are all convertible here; PyTorch decomposes the others."""
     nodes = [node for node in program.graph.nodes if node.target in _LAYERS]
     unrolled = {node.target for node in nodes if not _is_convertible(node)}
     return {node.target for node in nodes} - unrolled
 
 
 def _is_convertible(node: Any) -> bool:
-    """Whether the layers are of float32 and of fixed sizes, without projections, for inference."""
-    given = Operator(node, relax.BlockBuilder(), lambda argument: argument)
-    data = given.meta("input")
-    weights = _weights_of_layers(given)
+    """Return whether layers are float32, of fixed sizes, without projections, and for inference."""
+    operator = Operator(node, relax.BlockBuilder(), lambda argument: argument)
+    data = operator.meta("input")
+    weights = _weights_of_layers(operator)
     is_static = all(type(extent) is int and extent > 0 for extent in data.shape)
-    is_training = given["train"] and given["dropout"]
+    is_training = operator["train"] and operator["dropout"]
     return bool(
         data.dtype == torch.float32
         and data.ndim == 3
         and is_static
         and not is_training
-        and len(weights) == given["num_layers"]
-        and all(len(each) == _count(given) for layer in weights for each in layer)
+        and len(weights) == operator["num_layers"]
+        and all(len(each) == _count(operator) for layer in weights for each in layer)
     )
 
 
@@ -72,7 +72,7 @@ def _rnn(operator: Operator) -> Sequence[Expr | Missing]:
 
 
 def _layers(operator: Operator, cell: Cell, initial: Sequence[Expr]) -> Sequence[Expr | Missing]:
-    """The output of the last layer, and the states of all after the last step.
+    """Return the output of the last layer, and the states of all layers after the last step.
 
     Parameters
     ----------
@@ -90,13 +90,13 @@ def _layers(operator: Operator, cell: Cell, initial: Sequence[Expr]) -> Sequence
         output: Any = relax.TensorType((*outer, directions, units), "float32")
         if layer == len(weights) - 1 and not _is_read(operator.node):
             output = None
-        for direction, given in enumerate(of_layer):
+        for direction, tensors in enumerate(of_layer):
             place = layer * directions + direction
             states, output = recurrent_layer(
                 operator.builder,
                 cell,
                 data,
-                Weights(*given),
+                Weights(*tensors),
                 [Placed(state, "dbu", place) for state in states],
                 None if output is None else Placed(output, axes[:-1] + "du", direction),
                 backwards=direction == 1,
@@ -109,19 +109,19 @@ def _layers(operator: Operator, cell: Cell, initial: Sequence[Expr]) -> Sequence
 
 
 def _state(tensor: Expr) -> Any:
-    """The states before the first step; their type if they are 0."""
+    """Return the states before the first step; their type stands for zeros."""
     is_zero = isinstance(tensor, GenericConst) and not tensor.value.numpy().any()
     return tensor.ty if is_zero else tensor
 
 
 def _is_read(node: Any) -> bool:
-    """Whether anything reads the output of the last layer."""
+    """Return whether any node reads the output of the last layer."""
     parts = [user for user in node.users if user.target is getitem and user.users]
     return any(part.args[1] == 0 for part in parts)
 
 
 def _weights_of_layers(operator: Operator) -> list[list[list[Any]]]:
-    """The tensors of each layer and direction: weights of data and hidden state, and biases."""
+    """Return the weights (of data, of hidden state) and biases of each layer and direction."""
     tensors, count = list(operator["params"]), _count(operator)
     each = [tensors[i : i + count] for i in range(0, len(tensors), count)]
     directions = 2 if operator["bidirectional"] else 1
@@ -129,5 +129,5 @@ def _weights_of_layers(operator: Operator) -> list[list[list[Any]]]:
 
 
 def _count(operator: Operator) -> int:
-    """How many tensors a layer has in one direction."""
+    """Return the number of weights and biases of a layer in one direction."""
     return 4 if operator["has_biases"] else 2

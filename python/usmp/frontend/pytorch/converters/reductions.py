@@ -1,4 +1,4 @@
-"""Sums, products, means and the like over axes."""
+"""Converters of reductions: sums, products, means and variances."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ Reduction = Callable[..., Expr]
 
 
 def reduced_axes(operator: Operator) -> list[int]:
-    """Those that the operator names, counted from the start; all if it names none."""
+    """Return the reduced axes, counted from the start; all axes if the operator names none."""
     rank = rank_of(operator["self"])
-    given = operator.get("dim", None)
-    if given is None or given == []:
+    axes = operator.get("dim", None)
+    if axes is None or axes == []:
         return list(range(rank))
-    # A tensor without axes has a last one all the same.
-    return [axis % rank for axis in ([given] if isinstance(given, int) else given) if rank]
+    # PyTorch accepts axis -1 of a scalar, which has no axes to reduce.
+    return [axis % rank for axis in ([axes] if isinstance(axes, int) else axes) if rank]
 
 
 def reduced(operator: Operator, data: Expr, reduce: Reduction) -> Expr:
-    """A reduction over the operator's axes; without any, a tensor is its own."""
+    """Return a reduction over the operator's axes; without axes, the data."""
     keepdim = operator.get("keepdim", False)
     axes = reduced_axes(operator)
     return reduce(data, axes, keepdims=keepdim) if axes else data
 
 
 def _count(operator: Operator) -> int:
-    """How many elements one of the result is made of."""
+    """Return the number of elements that are reduced to one."""
     shape = extents_of(operator["self"])
     extents = [shape[axis] for axis in reduced_axes(operator)]
     if not all(isinstance(extent, int) for extent in extents):
@@ -60,7 +60,7 @@ def _prod(operator: Operator) -> Expr:
 
 @converts("any.default", "any.dim", "any.dims")
 def _any(operator: Operator) -> Expr:
-    # Relax has no reduction of booleans.
+    # Reduce int8, because Relax has no reduction of booleans.
     data = cast(operator.emit(cast(operator["self"], "bool")), "int8")
     return cast(operator.emit(reduced(operator, operator.emit(data), relax.op.max)), "bool")
 
@@ -78,8 +78,8 @@ def _variance_and_mean(operator: Operator) -> list[Expr]:
 
 
 def _deviations(operator: Operator) -> tuple[Expr, Expr]:
-    """The mean, with all axes, and the sum of squares around it, over one less than their count or
-    what else is wanted; over nothing, it is infinite or not a number."""
+    """Return the mean (all axes kept) and the variance, whose divisor is the count minus the
+    correction; for a divisor of 0 the variance is infinite or NaN."""
     data, axes = operator["self"], reduced_axes(operator)
     correction = 1 if operator["correction"] is None else operator["correction"]
     mean = operator.emit(relax.op.mean(data, axes, keepdims=True)) if axes else data

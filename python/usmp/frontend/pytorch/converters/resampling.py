@@ -1,4 +1,4 @@
-"""Images of another size."""
+"""Converters of operators that resize images."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def _nearest(operator: Operator) -> Expr:
 
 
 def _nearest_positions(before: int, after: int, scale: float | None) -> np.ndarray:
-    """What each pixel is a copy of. Where the size is the same or twice as large, PyTorch leaves
-    the factor out, which need not be exactly that."""
+    """Return the input position that each output pixel copies. If the size stays or doubles,
+    PyTorch ignores the factor, which may differ from 1 and 2."""
     numbers = np.arange(after)
     if after in (before, 2 * before):
         whole: np.ndarray = numbers * before // after
@@ -44,7 +44,7 @@ def _bicubic(operator: Operator) -> Expr:
 
 
 def _sizes(operator: Operator) -> list[tuple[int, int, float | None]]:
-    """Extent before and after, and the factor if one is given, of each axis of the image."""
+    """Return the extents before and after, and the optional factor, of each spatial axis."""
     before = shape_of(operator["input"])[2:]
     scales = operator["scale_factors"]
     if scales is None:
@@ -53,7 +53,7 @@ def _sizes(operator: Operator) -> list[tuple[int, int, float | None]]:
 
 
 def _coordinates(operator: Operator, before: int, after: int, scale: float | None) -> np.ndarray:
-    """Where the pixels of the output lie in the input."""
+    """Return the positions of the output pixels in the input, in pixels."""
     steps = np.arange(after, dtype=np.float32)
     if operator["align_corners"]:
         step = np.float32((before - 1) / (after - 1)) if after > 1 else np.float32(0)
@@ -67,13 +67,13 @@ def _coordinates(operator: Operator, before: int, after: int, scale: float | Non
 
 def _linear_taps(operator: Operator, before: int, after: int, scale: float | None) -> AxisTaps:
     if before == after:
-        # Copies, whatever the factor is.
+        # PyTorch copies pixels if the extent stays, and ignores the factor.
         return linear_taps(np.arange(after, dtype=np.float32), before)
     return linear_taps(_coordinates(operator, before, after, scale), before)
 
 
 _SHARPNESS = -0.75
-"""The coefficient of the cubic kernel."""
+"""The coefficient a of the cubic convolution kernel."""
 
 
 def _cubic_taps(operator: Operator, before: int, after: int, scale: float | None) -> AxisTaps:
@@ -86,7 +86,7 @@ def _cubic_taps(operator: Operator, before: int, after: int, scale: float | None
 
 
 def _resampled(operator: Operator, taps: list[AxisTaps]) -> Expr:
-    """Return the weighted sums over all axes of the image."""
+    """Return the weighted sums of the taps over all axes of the image."""
     if operator.dtype != "float32":
         raise operator.refusal(f"of {operator.dtype} is not supported; convert it to float32")
     axes = dict(enumerate(taps, 2))

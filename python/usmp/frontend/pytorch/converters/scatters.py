@@ -1,8 +1,8 @@
-"""Tensors of which elements are replaced where indices say, or combined with others.
+"""Converters of scatters, which write updates at indexed positions of a tensor or combine them.
 
-Elements are written in the order of the indices, so the last one of several for one position
-remains. What has its position outside of the tensor is left out, and a constant position outside is
-refused; PyTorch raises an error.
+Updates are written in the order of the indices, so the last one of several at a position remains.
+PyTorch raises an error for a position outside of the tensor. Here such an update is not written,
+and a constant position outside is refused.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _COMBINATIONS: dict[str, Combination] = {
     "amin": partial(extreme_element, is_largest=False),
 }
 _OF_BOOLEANS = {"add": "amax", "sum": "amax", "multiply": "amin", "prod": "amin"}
-"""Sums and products of 0 and 1 that stay so."""
+"""Reductions of booleans as 0 and 1: sums saturate as maxima, and products are minima."""
 
 
 @converts("scatter.src")
@@ -79,7 +79,7 @@ def _scatter_reduce(operator: Operator) -> Expr:
 
 
 def _along_axis(operator: Operator, updates: Expr, reduction: str) -> Expr:
-    """An update goes to its own position, but for the coordinate that an index gives."""
+    """Scatter updates along an axis: the index replaces one coordinate of an update's position."""
     data, index = (_with_an_axis(operator, operator[name]) for name in ("self", "index"))
     updates = updates if _is_number(updates) else _with_an_axis(operator, updates)
     axis = operator["dim"] % rank_of(data)
@@ -93,7 +93,7 @@ def _along_axis(operator: Operator, updates: Expr, reduction: str) -> Expr:
 
 @converts("index_reduce.default")
 def _index_reduce(operator: Operator) -> Expr:
-    """Whole slices along an axis."""
+    """Convert `index_reduce`, which scatters whole slices along an axis."""
     data, index, updates = (
         _with_an_axis(operator, operator[name]) for name in ("self", "index", "source")
     )
@@ -109,16 +109,16 @@ def _index_reduce(operator: Operator) -> Expr:
 
 @converts("index_put.default")
 def _index_put(operator: Operator) -> Expr:
-    """`data[indices] = values`."""
+    """Convert `index_put`: `data[indices] = values`."""
     data, indices = operator["self"], list(operator["indices"])
-    given = [(axis, index) for axis, index in enumerate(indices) if index is not None]
+    indexed = [(axis, index) for axis, index in enumerate(indices) if index is not None]
     reduction = "add" if operator["accumulate"] else "update"
-    if any(dtype_of(index) in ("bool", "uint8") for _, index in given):
-        return _put_under_mask(operator, given, reduction)
-    axes = [axis for axis, _ in given]
-    for axis, index in given:
+    if any(dtype_of(index) in ("bool", "uint8") for _, index in indexed):
+        return _put_under_mask(operator, indexed, reduction)
+    axes = [axis for axis, _ in indexed]
+    for axis, index in indexed:
         check_positions(operator, index, shape_of(data)[axis], axis)
-    picked = picked_part(shape_of(data), given)
+    picked = picked_part(shape_of(data), indexed)
 
     def coordinates(buffers: list[tirx.Buffer], i: Position) -> list[tirx.Expr]:
         positions, own = picked.positions(tuple(i))
@@ -126,12 +126,12 @@ def _index_put(operator: Operator) -> Expr:
             positions[axis] = broadcast_element(buffer, own)
         return [positions[axis] for axis in range(rank_of(data))]
 
-    tensors = [data, *(index for _, index in given), operator["values"]]
+    tensors = [data, *(index for _, index in indexed), operator["values"]]
     return _combined(operator, tensors, picked.shape, coordinates, reduction)
 
 
 def index_put_within(operator: Operator, whole: Expr, selected: Sequence[tuple[int, int]]) -> Expr:
-    """An `index_put` into what is selected from a tensor, as a write into the tensor itself.
+    """Convert an `index_put` into a selection of a tensor to a write into the tensor itself.
 
     Parameters
     ----------
@@ -140,18 +140,18 @@ def index_put_within(operator: Operator, whole: Expr, selected: Sequence[tuple[i
     whole
         the tensor.
     selected
-        axis and index of each selection, the one from `whole` first.
+        axis and index of each selection, in order, beginning at `whole`.
     """
     shape = [int(extent) for extent in operator.meta("self").shape]
     indices = list(operator["indices"])
-    given = [(axis, index) for axis, index in enumerate(indices) if index is not None]
-    for axis, index in given:
+    indexed = [(axis, index) for axis, index in enumerate(indices) if index is not None]
+    for axis, index in indexed:
         check_positions(operator, index, shape[axis], axis)
-    picked = picked_part(shape, given)
+    picked = picked_part(shape, indexed)
 
     def coordinates(buffers: list[tirx.Buffer], i: Position) -> list[tirx.Expr]:
         positions, own = picked.positions(tuple(i))
-        for (axis, _), buffer in zip(given, buffers, strict=True):
+        for (axis, _), buffer in zip(indexed, buffers, strict=True):
             positions[axis] = broadcast_element(buffer, own)
         place = [positions[axis] for axis in range(len(shape))]
         for axis, index in reversed(selected):
@@ -160,7 +160,7 @@ def index_put_within(operator: Operator, whole: Expr, selected: Sequence[tuple[i
 
     if 0 in picked.shape:
         return whole
-    others = [operator.emit(each) for each in (*(i for _, i in given), operator["values"])]
+    others = [operator.emit(each) for each in (*(i for _, i in indexed), operator["values"])]
     return scattered_in_place(
         operator.builder,
         "scatter",
@@ -171,10 +171,10 @@ def index_put_within(operator: Operator, whole: Expr, selected: Sequence[tuple[i
     )
 
 
-def _put_under_mask(operator: Operator, given: Sequence[tuple[int, Expr]], reduction: str) -> Expr:
-    """`data[mask] = values`, if it does not matter how many elements the mask picks."""
+def _put_under_mask(operator: Operator, pairs: Sequence[tuple[int, Expr]], reduction: str) -> Expr:
+    """Convert `data[mask] = values` to a select, if the values broadcast to any number of elements."""
     data, values = operator["self"], operator["values"]
-    (axis, mask), *others = given
+    (axis, mask), *others = pairs
     behind = rank_of(data) - axis - rank_of(mask)
     shape = shape_of(values)
     counted = shape[-behind - 1] if len(shape) > behind else 1
@@ -205,7 +205,7 @@ def _reduced(
     coordinates: Coordinates,
     reduction: str,
 ) -> Expr:
-    """With the elements of the tensor itself among those combined, or without."""
+    """Scatter by a reduction, with or without the original elements of the tensor."""
     data, *indices, updates = tensors
     if reduction == "mean" and dtype_of(data) == "bool":
         raise operator.refusal("of booleans is not supported; convert them to float32 before")
@@ -228,7 +228,7 @@ def _reduced(
 
 
 def _identity(reduction: str, dtype: str) -> float:
-    """What an element is combined with to stay what it is."""
+    """Return the identity element of a reduction."""
     if reduction in ("amax", "amin"):
         if is_float(dtype):
             return -math.inf if reduction == "amax" else math.inf
@@ -246,21 +246,21 @@ def _combined(
     coordinates: Coordinates,
     reduction: str,
 ) -> Expr:
-    """The tensor with the updates written, one after the other."""
+    """Return the tensor after all updates are combined with it in order."""
     data, *indices, updates = tensors
     if 0 in extents:
         return data
     combine = _COMBINATIONS[reduction]
     if operator.is_state(data) and (reduction == "update" or dtype_of(data) != "bool"):
-        given = [data, *(operator.emit(each) for each in (*indices, updates))]
-        return scattered_in_place(operator.builder, "scatter", given, extents, coordinates, combine)
+        exprs = [data, *(operator.emit(each) for each in (*indices, updates))]
+        return scattered_in_place(operator.builder, "scatter", exprs, extents, coordinates, combine)
     is_boolean = dtype_of(data) == "bool"
     if is_boolean:
         reduction = _OF_BOOLEANS.get(reduction, reduction)
         data, updates = (operator.emit(cast(each, "int8")) for each in (data, updates))
-    given = [data, *(operator.emit(each) for each in indices), operator.emit(updates)]
+    exprs = [data, *(operator.emit(each) for each in indices), operator.emit(updates)]
     combine = _COMBINATIONS[reduction]
-    result = scattered(operator.builder, "scatter", given, extents, coordinates, combine)
+    result = scattered(operator.builder, "scatter", exprs, extents, coordinates, combine)
     return cast(operator.emit(result), "bool") if is_boolean else result
 
 
@@ -269,5 +269,5 @@ def _is_number(updates: Expr) -> bool:
 
 
 def _with_an_axis(operator: Operator, tensor: Expr) -> Expr:
-    """A tensor without axes counts as one with one element."""
+    """Return a scalar as a vector of one element, and other tensors unchanged."""
     return tensor if shape_of(tensor) else operator.emit(relax.op.reshape(tensor, (1,)))

@@ -1,4 +1,4 @@
-"""Where values belong among sorted ones."""
+"""Converters of searches in sorted boundaries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _searchsorted(operator: Operator) -> Expr:
 
 
 def _places(operator: Operator, boundaries: Expr, includes_equal: bool) -> Expr:
-    """Return how many of the sorted boundaries in the same row come before each value."""
+    """Return the number of sorted boundaries of the same row that come before each value."""
     data = operator["self"]
     if dtype_of(boundaries) != dtype_of(data):
         raise operator.refusal(

@@ -1,4 +1,4 @@
-"""Operators that move elements, or give a tensor another shape or type."""
+"""Converters of operators that move elements, or change a tensor's shape or type."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _to_copy(operator: Operator) -> Expr:
 
 @converts("copy.default")
 def _copy(operator: Operator) -> Expr:
-    """`src` in the type and shape of `self`."""
+    """Convert `copy`: `src` in the type and shape of `self`."""
     source = operator.emit(cast(operator["src"], operator.dtype))
     return _broadcast(operator, source, extents_of(operator["self"]))
 
@@ -64,7 +64,7 @@ def _is_shape(operator: Operator, shape: Sequence[Any], other: Sequence[Any]) ->
 
 
 def _extents(shape: Sequence[Any]) -> list[Expr]:
-    """As Relax takes them: it makes int32 of numbers beside expressions of int64."""
+    """Return extents as int64, because Relax makes numbers int32, also beside int64 expressions."""
     return [int64(extent) for extent in shape]
 
 
@@ -81,7 +81,7 @@ def _unsqueeze(operator: Operator) -> Expr:
 
 @converts("squeeze.dims")
 def _squeeze(operator: Operator) -> Expr:
-    """Axes of more than one element stay."""
+    """Convert `squeeze`; axes of more than one element stay."""
     data = operator["self"]
     shape = extents_of(data)
     axes = [axis % len(shape) for axis in operator["dim"] if shape]
@@ -91,7 +91,7 @@ def _squeeze(operator: Operator) -> Expr:
 
 @converts("cat.default")
 def _cat(operator: Operator) -> Expr:
-    """The old form of an empty tensor, of one axis, is left out, as in PyTorch."""
+    """Convert `cat`; as in PyTorch, empty vectors are ignored whatever the rank."""
     tensors = [t for t in operator["tensors"] if not _is_empty(t)]
     parts = [operator.emit(cast(tensor, operator.dtype)) for tensor in tensors]
     return parts[0] if len(parts) == 1 else relax.op.concat(parts, operator["dim"])
@@ -127,7 +127,7 @@ def _flip(operator: Operator) -> Expr:
 
 @converts("constant_pad_nd.default")
 def _pad(operator: Operator) -> Expr:
-    """Widths come in pairs, the last axis first; negative ones cut."""
+    """Convert `constant_pad_nd`, whose pairs of widths begin at the last axis; negative ones crop."""
     data, widths = operator["self"], list(operator["pad"])
     rank = rank_of(data)
     pairs = [(0, 0)] * rank
@@ -138,7 +138,7 @@ def _pad(operator: Operator) -> Expr:
 
 
 def cast_number(value: float, dtype: str) -> float:
-    """A number as a type holds it: integers and booleans without a fraction."""
+    """Return a number as a float or, for types of integers and booleans, as an int."""
     return float(value) if dtype.startswith(("float", "bfloat")) else int(value)
 
 
@@ -176,7 +176,7 @@ def _slice_scatter(operator: Operator) -> Expr:
 
 
 def _bounds(operator: Operator, extent: int) -> tuple[int, int]:
-    """Where a slice begins and ends, inside the axis."""
+    """Return the begin and end of a slice, clamped to the axis."""
     begin, end, _ = slice(operator["start"], operator["end"]).indices(extent)
     return begin, max(begin, end)
 

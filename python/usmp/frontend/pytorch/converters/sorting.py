@@ -1,6 +1,6 @@
-"""Elements in order, and where they are; what is not a number is larger than every number.
+"""Converters of sorting and selection. NaN is larger than every number.
 
-Of equal elements the first one comes first. PyTorch promises this of stable sorting only.
+All sorting is stable, although PyTorch promises that only for stable sorts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from usmp.tir.dtypes import is_float
 
 @converts("topk.default")
 def _topk(operator: Operator) -> list[Expr]:
-    """In order also if that is not asked for."""
+    """Convert `topk`; the elements are sorted even if `sorted` is false."""
     count = int(operator["k"])
     if not count:
         raise operator.refusal("gives a tensor without elements")
@@ -37,7 +37,7 @@ def _kth_value(operator: Operator) -> list[Expr]:
 
 @converts("median.dim")
 def _median(operator: Operator) -> list[Expr]:
-    """The lower one of two; NaN if there is any, and where the first one is."""
+    """Convert `median`: the lower one of two middle elements, or else the first NaN."""
     middle = (_extent(operator) - 1) // 2
     tensors = _first(operator, middle + 1, False, "first")
     elements, positions = ([_at(operator, each, at) for at in (0, middle)] for each in tensors)
@@ -55,7 +55,7 @@ def _median_of_all(operator: Operator) -> Expr:
 def _first(
     operator: Operator, count: int, largest: bool, nan: PlaceOfNan | None = None
 ) -> list[Expr]:
-    """So many of the elements along the axis, and their positions."""
+    """Return the first `count` sorted elements along the axis, and their positions."""
     data, dtype = _row(operator), operator.dtype
     axis = _axis(operator)
     ordered = operator.emit(cast(data, "int8")) if dtype == "bool" else data
@@ -69,7 +69,7 @@ def _first(
 
 
 def _row(operator: Operator) -> Expr:
-    """The tensor, as one row if the operator has no axis or the tensor has none."""
+    """Return the tensor, flattened if the operator has no axis or the tensor is a scalar."""
     data = operator["self"]
     if shape_of(data) and operator.get("dim", None) is not None:
         return data
@@ -85,7 +85,7 @@ def _extent(operator: Operator) -> int:
 
 
 def _at(operator: Operator, tensor: Expr, index: int) -> Expr:
-    """The elements of one position along the axis, which stays if the operator keeps it."""
+    """Return the slice at an index along the axis, with the axis if the operator keeps it."""
     if not shape_of(tensor):
         return tensor
     axis = _axis(operator)

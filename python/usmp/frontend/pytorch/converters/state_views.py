@@ -1,7 +1,7 @@
-"""Tensors that only show what is kept between runs in another order: they need no memory.
+"""Views of states: tensors that only rearrange or scale a state, and need no memory.
 
-A cache of keys is multiplied with its axes exchanged, repeated for groups of heads and scaled.
-Written out, each of these would be as large as the cache.
+A cache of keys is transposed, repeated for groups of heads, and scaled. If materialized, each of
+these tensors would be at least as large as the cache.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _STEPS = frozenset(
 
 @dataclass(frozen=True)
 class StateView:
-    """A tensor whose elements are those of another one, times a factor.
+    """A rearranged tensor, times a factor.
 
     Parameters
     ----------
     source
         the tensor that is read.
     position
-        from the position of an element to that of the element in `source`.
+        maps the position of an element to its position in `source`.
     factor
-        a constant without axes, or None for 1.
+        a scalar constant, or None for 1.
     """
 
     source: Expr
@@ -47,8 +47,7 @@ class StateView:
 
 
 def state_view(operator: Operator, tensor: Expr) -> StateView | None:
-    """The state that a tensor shows in another order; None if it is another tensor, or a state as
-    it stands in memory."""
+    """Return the view of a state that a tensor is; None if it is no view, or the state itself."""
     if not operator.states:
         return None
     maps: list[Callable[[Position], Position]] = []
@@ -76,8 +75,8 @@ def state_view(operator: Operator, tensor: Expr) -> StateView | None:
 
 
 def _step(value: Call, result: Expr) -> Callable[[Position], Position] | None:
-    """From a position in the result of a call to that in its first argument, or None if it
-    does more than to move elements and to scale them."""
+    """Return the map from positions in a call's result to positions in its first argument; None if
+    the call does more than moving and scaling elements."""
     name = getattr(value.op, "name", "")
     if name not in _STEPS or not (_is_static(value.args[0]) and _is_static(result)):
         return None
@@ -112,16 +111,16 @@ def _is_static(tensor: Expr) -> bool:
 
 
 def _reshaped(shape: Sequence[int], result: Sequence[int]) -> Callable[[Position], Position]:
-    """Positions of elements where the shape was another one."""
+    """Return the map from positions in the shape `result` to positions in `shape`."""
 
     def position(place: Position) -> Position:
         flat: Any = 0
         for extent, index in zip(result, place, strict=True):
             flat = flat * extent + index
-        found = []
+        indices = []
         for extent in reversed(shape):
-            found.append(tirx.indexmod(flat, extent))
+            indices.append(tirx.indexmod(flat, extent))
             flat = tirx.indexdiv(flat, extent)
-        return found[::-1]
+        return indices[::-1]
 
     return position

@@ -1,4 +1,4 @@
-"""`.pt2` files before PyTorch reads them: only what cannot run code is passed on."""
+"""Checks of `.pt2` files before PyTorch reads them, so that no code in them runs."""
 
 from usmp.frontend.pytorch.pt2.arithmetic import check_arithmetic
 from usmp.frontend.pytorch.pt2.check_archive import checked_archive

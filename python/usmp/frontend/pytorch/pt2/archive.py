@@ -1,4 +1,4 @@
-"""The members of a `.pt2` file, read and written."""
+"""Reading and writing of the members of a `.pt2` file."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from usmp.support.one_line import one_line
 
 
 def read_members(content: bytes) -> dict[str, bytes]:
-    """The members by name, without the folder that all of them are in.
+    """Return the members by name, without their common folder.
 
     Raises
     ------
     UnsupportedModelError
-        this is no such file, or a damaged one, or one whose members take more
-        than its own bytes.
+        the content is no `.pt2` file, or damaged, or its members are larger than the file.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -32,7 +31,7 @@ def read_members(content: bytes) -> dict[str, bytes]:
 
 
 def damaged(reason: str) -> UnsupportedModelError:
-    """The error for a file that PyTorch did not write as it is."""
+    """Return the error for a damaged file."""
     return UnsupportedModelError(
         f"not a program that torch.export.save wrote, or a damaged one: {reason}"
     )
@@ -56,7 +55,7 @@ def _check_entries(entries: list[zipfile.ZipInfo], size: int) -> None:
 
 
 def write_members(members: Mapping[str, bytes]) -> bytes:
-    """A file of these members, as PyTorch writes it."""
+    """Return a file of the members in PyTorch's format."""
     from torch.export.pt2_archive import PT2ArchiveWriter
 
     file = io.BytesIO()

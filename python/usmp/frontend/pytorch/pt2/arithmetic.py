@@ -1,7 +1,7 @@
-"""Arithmetic on sizes, which PyTorch runs as it stands in the program: Python's, on any objects.
+"""Check of the arithmetic on sizes, which PyTorch evaluates by Python's operators on any objects.
 
-Of text or of a list, a product with a number fills the memory, and so do numbers without end: each
-product of a number with itself is twice as long.
+A string or list times a number could fill the memory. So could repeated squaring, because each
+product has twice as many bits.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _FUNCTIONS = frozenset(
     {getattr(operator, name) for name in "add sub mul floordiv truediv mod neg pos".split()}
 )
 _LONGEST_BITS = 4096
-"""Of numbers; products of as many sizes of 64 bits as no model has."""
+"""The longest number: a product of 64 sizes, more than any model has."""
 _BITS = 64
 
 
 def check_arithmetic(program: Any) -> None:
-    """Check that the program computes with numbers, and these stay short, whatever the sizes are.
+    """Check that the program computes with numbers only, and that they stay short for all sizes.
 
     Raises
     ------
     UnsupportedModelError
-        it does not.
+        an operand is no number, or a result may be too long.
     """
     with trust_named():
         for module in program.graph_module.modules():
@@ -46,22 +46,22 @@ def _check_graph(graph: torch.fx.Graph) -> None:
 
 
 def _bits_of_result(node: torch.fx.Node, bits: Mapping[torch.fx.Node, int]) -> int:
-    """Of a number that is no shorter than the result."""
-    given = []
+    """Return an upper bound of the bits of a result."""
+    lengths = []
     for argument in node.args:
         if not _is_number(argument):
             raise NotAllowedError(
                 f"{node.name} computes with {shown(repr(argument), 60)}, which is no number"
             )
-        given.append(bits.get(argument, _BITS) if isinstance(argument, torch.fx.Node) else _BITS)
-    longest = sum(given) if node.target is operator.mul else max(given, default=0) + 1
+        lengths.append(bits.get(argument, _BITS) if isinstance(argument, torch.fx.Node) else _BITS)
+    longest = sum(lengths) if node.target is operator.mul else max(lengths, default=0) + 1
     if longest > _LONGEST_BITS:
         raise NotAllowedError(f"{node.name} computes a number of up to {longest} bits")
     return longest
 
 
 def _is_number(argument: Any) -> bool:
-    """Or a tensor: a node that computes several at once is neither."""
+    """Return whether an argument is a number or a tensor; several results of a node are neither."""
     if not isinstance(argument, torch.fx.Node):
         return isinstance(argument, int | float)
     if not isinstance(argument.target, torch._ops.OpOverload):

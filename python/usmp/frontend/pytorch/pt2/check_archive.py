@@ -1,9 +1,9 @@
-"""A `.pt2` file without anything that may run code when PyTorch reads it.
+"""Removal of everything from a `.pt2` file that may run code when PyTorch reads it.
 
-PyTorch reads several parts of such a file with `pickle`, evaluates sizes as Python, looks
-operators up by name, imports modules that are named, writes names into Python that it runs, and
-loads libraries. Here every part is read by an allow-list, and PyTorch gets a file that is written
-anew from what passed, so that nothing is read in two ways.
+PyTorch unpickles several parts of such a file, evaluates sizes as Python, looks up operators by
+name, imports named modules, writes names into Python code that it runs, and loads libraries. Here
+an allow-list checks every part. PyTorch then reads a new file with the checked parts only, so that
+the two parsers cannot disagree.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _VALUES = {
     "data/weights": ("model_weights_config.json", "weight"),
     "data/constants": ("model_constants_config.json", "tensor"),
 }
-"""Where tensors are: the file of a folder that lists them, and how theirs begin."""
+"""Folder of tensors -> its index file, and the prefix of its other files."""
 
 _NOT_PASSED_ON = (".data/", "data/extra/", "data/sample_inputs/")
-"""What compiling needs nothing of; sample inputs are a pickle."""
+"""Prefixes of members that the compiler does not need; sample inputs are a pickle."""
 
 _MARKS = {"archive_format": b"pt2", "archive_version": b"0", "byteorder": b"little"}
 
@@ -46,12 +46,13 @@ _TRUST = (
 
 
 def checked_archive(content: bytes) -> bytes:
-    """A `.pt2` file that holds of `content` what compiling needs, and runs no code.
+    """Return a `.pt2` file with the parts of `content` that the compiler needs and that run no
+    code.
 
     Raises
     ------
     UnsupportedModelError
-        it has something that is not known to run none, or is damaged.
+        the content has an unknown part, which may run code, or is damaged.
     """
     members = read_members(content)
     with trust_named():
@@ -60,12 +61,12 @@ def checked_archive(content: bytes) -> bytes:
 
 @contextmanager
 def trust_named() -> Iterator[None]:
-    """Errors of what is not allowed in here end with what the user can do.
+    """Add a hint about `--trust-model` to errors raised in the `with` block.
 
     Raises
     ------
     UnsupportedModelError
-        something is not.
+        the block raised `NotAllowedError`.
     """
     try:
         yield
@@ -74,24 +75,24 @@ def trust_named() -> Iterator[None]:
 
 
 def _checked(members: Mapping[str, bytes]) -> dict[str, bytes]:
-    left = {n: c for n, c in members.items() if n and not n.startswith(_NOT_PASSED_ON)}
+    remaining = {n: c for n, c in members.items() if n and not n.startswith(_NOT_PASSED_ON)}
     for name, expected in _MARKS.items():
-        found = left.pop(name, None)
-        if found != expected:
-            raise damaged(f"{name} is {found!r}, not {expected!r}")
-    passed = {_PROGRAM: json.dumps(_read_json(left, _PROGRAM, PROGRAM)).encode()}
+        mark = remaining.pop(name, None)
+        if mark != expected:
+            raise damaged(f"{name} is {mark!r}, not {expected!r}")
+    passed = {_PROGRAM: json.dumps(_read_json(remaining, _PROGRAM, PROGRAM)).encode()}
     for folder, (listed_in, prefix) in _VALUES.items():
         name = f"{folder}/{listed_in}"
-        config = _read_json(left, name, _values_check(prefix))
+        config = _read_json(remaining, name, _values_check(prefix))
         passed[name] = json.dumps(config).encode()
         for path in {f"{folder}/{tensor['path_name']}" for tensor in config["config"].values()}:
-            if path not in left:
+            if path not in remaining:
                 raise damaged(f"there is no {path}")
-            passed[path] = left.pop(path)
+            passed[path] = remaining.pop(path)
         _check_bounds(config["config"], folder, passed)
-    if left:
-        raise NotAllowedError(f"it has a member {min(left)!r}, which is not known")
-    # What is empty was a pickle of the inputs that the model was exported with.
+    if remaining:
+        raise NotAllowedError(f"it has a member {min(remaining)!r}, which is not known")
+    # An empty member replaces the pickle of the sample inputs.
     return {**passed, "data/sample_inputs/model.pt": b""}
 
 
@@ -108,7 +109,7 @@ def _values_check(prefix: str) -> Check:
 
 
 def _read_json(members: dict[str, bytes], name: str, check: Check) -> Any:
-    """The content of a member, which is taken out of the dictionary."""
+    """Return the checked content of a member, and remove the member from the dictionary."""
     if name not in members:
         raise damaged(f"there is no {name}; export the model again with PyTorch 2.13 or newer")
     try:
@@ -124,12 +125,12 @@ def _read_json(members: dict[str, bytes], name: str, check: Check) -> Any:
 def _check_bounds(
     config: Mapping[str, dict[str, Any]], folder: str, members: Mapping[str, bytes]
 ) -> None:
-    """Every tensor lies inside the bytes that are stored for it.
+    """Check that every tensor lies inside the bytes of its member.
 
     Raises
     ------
     UnsupportedModelError
-        one does not.
+        a tensor exceeds its member.
     """
     import torch
     from torch._export.serde.serialize import _SERIALIZE_TO_TORCH_DTYPE

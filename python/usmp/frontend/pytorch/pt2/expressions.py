@@ -1,7 +1,7 @@
-"""Sizes that are expressions.
+"""Check of sizes that are expressions.
 
-PyTorch gives their text to SymPy, which evaluates it as Python. So it is parsed here, and what is
-passed on is written anew from the parsed tree, whose nodes are these only::
+PyTorch passes their text to SymPy, which evaluates it as Python. So the text is parsed here, and
+replaced by the text of the parsed tree. The grammar is::
 
     expression = integer | symbol | True | False | "(" expression ")"
                | ("+" | "-") expression | expression operator expression
@@ -11,9 +11,9 @@ passed on is written anew from the parsed tree, whose nodes are these only::
     symbol     = ("s" | "u" | "zf" | "zuf") digits
     operator   = "+" | "-" | "*" | "//" | "/" | "%" | "<" | "<=" | ">" | ">=" | "==" | "!="
 
-with the functions and assumptions below; the exponent of `Pow` is an integer from -1 to 4, and its
-base has no `Pow`. SymPy looks for common divisors of polynomials, which takes hours for a line of
-powers of sums: written out without parentheses, an expression has at most 100 terms.
+with the functions and assumptions below. The exponent of `Pow` is an integer from -1 to 4, and its
+base has no `Pow`. An expanded expression has at most 100 terms, because SymPy computes common
+divisors of polynomials, which takes hours for a line of powers of sums.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ _COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 
 def symbol(value: Any, where: str) -> str:
-    """The name of a size that is not known."""
+    """Return the name of a dynamic size after checking it."""
     if not isinstance(value, str) or not _SYMBOL.fullmatch(value):
         raise refused(value, where, "not the name of a size, such as s0")
     return value
 
 
 def expression(value: Any, where: str) -> str:
-    """An expression of the grammar above, written anew.
+    """Parse an expression of the grammar above, and return its text.
 
     Raises
     ------
     NotAllowedError
-        it has something else in it.
+        the value is not in the grammar, or has too many terms.
     """
     error = refused(value, where, "not an expression of sizes")
     if not isinstance(value, str) or len(value) > _LONGEST:
@@ -94,7 +94,7 @@ def _is_allowed(node: ast.expr) -> bool:
         case ast.Call(func=ast.Name(id="Integer")):
             return _integer_of(node) is not None
         case ast.Call(func=ast.Name(id="Pow"), args=[base, exponent], keywords=[]):
-            # A power of a power of ... takes a line to write and hours to compute.
+            # Nested powers are short to write, and take hours to compute.
             flat = not any(isinstance(n, ast.Name) and n.id == "Pow" for n in ast.walk(base))
             return flat and _is_allowed(base) and _integer_of(exponent) in _EXPONENTS
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
@@ -103,7 +103,7 @@ def _is_allowed(node: ast.expr) -> bool:
 
 
 def _terms(node: ast.AST) -> int:
-    """How many terms an allowed expression has at most, written out without parentheses."""
+    """Return an upper bound of the number of terms of an expanded expression."""
     match node:
         case ast.UnaryOp(operand=operand):
             return _terms(operand)
@@ -121,7 +121,7 @@ def _terms(node: ast.AST) -> int:
 
 
 def _integer_of(node: ast.expr) -> int | None:
-    """The value of an integer, bare or in `Integer()`."""
+    """Return the value of an integer literal, bare or in `Integer()`, else None."""
     match node:
         case ast.Call(func=ast.Name(id="Integer"), args=[ast.Constant() | ast.UnaryOp() as value]):
             return None if node.keywords else _integer_of(value)

@@ -1,4 +1,4 @@
-"""Checks of values of a JSON file, made of one another; each is an allow-list."""
+"""Combinators of checks of JSON values; each check is an allow-list."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import printable
 
 Check: TypeAlias = Callable[[Any, str], Any]
-"""Takes a value and where in the file it is; returns what is passed on in its place.
+"""A function of a value and its position in the file; returns the value to pass on.
 
 Raises
 ------
-NotAllowedError: the value is not one of those that the check lets through.
+NotAllowedError: the check does not allow the value.
 """
 
 _LARGEST = 2**63 - 1
@@ -22,11 +22,11 @@ _LONGEST_SHOWN = 60
 
 
 class NotAllowedError(UnsupportedModelError):
-    """Something that may run code, or of which it is not known that it runs none."""
+    """An error about a part of a file that may run code."""
 
 
 def refused(value: Any, where: str, reason: str = "") -> NotAllowedError:
-    """The error for a value that no check lets through."""
+    """Return the error for a value that is not allowed."""
     shown = printable(repr(value))
     if len(shown) > _LONGEST_SHOWN:
         shown = f"{shown[:_LONGEST_SHOWN]} ..."
@@ -34,28 +34,28 @@ def refused(value: Any, where: str, reason: str = "") -> NotAllowedError:
 
 
 def boolean(value: Any, where: str) -> bool:
-    """True or false."""
+    """Check that a value is true or false."""
     if not isinstance(value, bool):
         raise refused(value, where, "not true or false")
     return value
 
 
 def integer(value: Any, where: str) -> int:
-    """An integer of 64 bits."""
+    """Check that a value is an integer of 64 bits."""
     if not isinstance(value, int) or isinstance(value, bool) or not -_LARGEST <= value <= _LARGEST:
         raise refused(value, where, "not an integer of 64 bits")
     return value
 
 
 def number(value: Any, where: str) -> float | int | str:
-    """A number; PyTorch writes those that JSON does not have as text."""
+    """Check that a value is a number; PyTorch writes infinities and NaN as text."""
     if value in ("Infinity", "-Infinity", "NaN") or isinstance(value, float):
         return float(value)
     return integer(value, where)
 
 
 def text(pattern: str) -> Check:
-    """Text that matches the pattern from its beginning to its end."""
+    """Return a check that text matches the whole pattern."""
     compiled = re.compile(pattern)
 
     def check(value: Any, where: str) -> str:
@@ -67,14 +67,14 @@ def text(pattern: str) -> Check:
 
 
 def identifier(value: Any, where: str) -> str:
-    """A name as Python has them; PyTorch writes it into Python that it runs."""
+    """Check that a value is a Python identifier, because PyTorch writes it into code that runs."""
     if not isinstance(value, str) or not value.isidentifier():
         raise refused(value, where, "not a plain name")
     return value
 
 
 def one_of(*values: Any) -> Check:
-    """One of a few values."""
+    """Return a check that a value is one of `values`, with the same type."""
 
     def check(value: Any, where: str) -> Any:
         if not any(type(value) is type(known) and value == known for known in values):
@@ -85,17 +85,17 @@ def one_of(*values: Any) -> Check:
 
 
 def always(value: Any) -> Check:
-    """Whatever it is, `value` is passed on in its place."""
+    """Return a check that replaces any value by `value`."""
     return lambda _, where: value
 
 
 def nullable(check: Check) -> Check:
-    """What `check` lets through, or null."""
+    """Return a check that allows null as well."""
     return lambda value, where: None if value is None else check(value, where)
 
 
 def list_of(check: Check) -> Check:
-    """A list of what `check` lets through."""
+    """Return a check of a list, whose elements `check` checks."""
 
     def check_list(value: Any, where: str) -> list[Any]:
         if not isinstance(value, list):
@@ -106,7 +106,7 @@ def list_of(check: Check) -> Check:
 
 
 def dict_of(check_key: Check, check_value: Check) -> Check:
-    """A dictionary of what the two let through."""
+    """Return a check of a dictionary, whose keys and values the two checks check."""
 
     def check(value: Any, where: str) -> dict[Any, Any]:
         return {
@@ -118,7 +118,7 @@ def dict_of(check_key: Check, check_value: Check) -> Check:
 
 
 def record(fields: Mapping[str, Check]) -> Check:
-    """A dictionary with these keys at most; what is missing PyTorch asks for."""
+    """Return a check of a dictionary with these keys at most; PyTorch reports missing keys."""
 
     def check(value: Any, where: str) -> dict[str, Any]:
         passed = {}
@@ -132,7 +132,7 @@ def record(fields: Mapping[str, Check]) -> Check:
 
 
 def union(choices: Mapping[str, Check]) -> Check:
-    """A dictionary with exactly one key, one of these."""
+    """Return a check of a dictionary with exactly one key, which is one of these."""
     check_record = record(choices)
 
     def check(value: Any, where: str) -> dict[str, Any]:

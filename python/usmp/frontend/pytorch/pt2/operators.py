@@ -1,7 +1,7 @@
-"""Which functions a program may call.
+"""Allow-list of the functions that a program may call.
 
-PyTorch looks a name such as `torch.os.system` up attribute by attribute, which loads modules, and
-runs operators when it decomposes the program.
+PyTorch resolves a name such as `torch.os.system` attribute by attribute, which loads modules, and
+runs operators during the decomposition.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from usmp.frontend.pytorch.pt2.json_checks import refused
 
 _OPERATOR = re.compile(r"torch\.ops\.(aten|quantized_decomposed)\.(\w+)\.(\w+)", re.ASCII)
 _READ_FILES = frozenset({"from_file"})
-"""Of the operators of ATen, which compute on tensors, the one that takes the name of a file."""
+"""The only operator of ATen that reads a file."""
 
 _FUNCTIONS = frozenset(
     f"_operator.{name}"
@@ -28,17 +28,17 @@ _FUNCTIONS = frozenset(
     torch.ops.higher_order.wrap_with_set_grad_enabled
     torch.ops.higher_order.wrap_with_autocast""".split()
 )
-"""Arithmetic on sizes, and what calls a graph that stands in the program. Powers and shifts are
-not among them: two numbers would be enough to fill the memory."""
+"""Arithmetic on sizes, and operators that call a nested graph. Powers and shifts are excluded,
+because their results can fill the memory."""
 
 
 def operator_name(value: Any, where: str) -> str:
-    """The name of an operator of ATen or of PT2E, or of one of the functions above.
+    """Check that a name is an operator of ATen or of PT2E, or one of the functions above.
 
     Raises
     ------
     NotAllowedError
-        it is another one.
+        the name is another one.
     """
     if isinstance(value, str):
         parts = _OPERATOR.fullmatch(value)
@@ -56,7 +56,8 @@ def _overloads(namespace: str, name: str) -> frozenset[str]:
 
 
 def _is_dispatched(overload: torch._ops.OpOverload) -> bool:
-    """Whether it computes on tensors; those of TorchScript alone work on text, lists and files."""
+    """Return whether an overload computes on tensors, and is not for TorchScript only (text, lists
+    and files)."""
     schema = overload._schema
     try:
         torch._C._dispatch_find_schema_or_throw(schema.name, schema.overload_name)

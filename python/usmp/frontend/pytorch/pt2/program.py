@@ -1,8 +1,8 @@
-"""What `models/model.json` may say: the schema of `torch.export`, without what runs code.
+"""Allow-list for `models/model.json`: the schema of `torch.export` without fields that run code.
 
-Source: PyTorch, torch/_export/serde/schema.py. Left out are objects of classes (`as_custom_obj`),
-operators as arguments, tokens, launches of Triton kernels, guards, which are Python, and what
-compiling needs nothing of: where a node comes from, and how submodules are called.
+Source: PyTorch, torch/_export/serde/schema.py. Excluded are objects of classes (`as_custom_obj`),
+operators as arguments, tokens, launches of Triton kernels, and guards (Python code). The compiler
+does not need the origins of nodes and the signatures of submodules.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ _ARGUMENT = union(
 
 
 def _argument_name(value: Any, where: str) -> str:
-    """Arguments of operators are named, positional ones need not be."""
+    """Check the name of an argument; a positional argument may have none."""
     return "" if value == "" else identifier(value, where)
 
 
@@ -187,7 +187,7 @@ _CALLS = list_of(record({"fqn": one_of(""), "signature": _CALL}))
 
 
 def _call_of_the_program(value: Any, where: str) -> Any:
-    """Only how the program itself is called; the entries of its modules are for unflattening."""
+    """Keep the signature of the program only; those of its modules serve to unflatten it."""
     if not isinstance(value, list):
         raise refused(value, where, "not a list")
     return _CALLS([e for e in value if isinstance(e, dict) and e.get("fqn") == ""], where)
@@ -205,7 +205,7 @@ _GRAPH_MODULE = record(
 
 
 def _size(value: Any, where: str) -> str:
-    """The name of a size; PyTorch itself cannot read ranges of what is computed of others."""
+    """Check the name of a size; PyTorch cannot read the range of an expression of sizes."""
     if isinstance(value, str) and not value.isidentifier() and expression(value, where):
         raise UnsupportedModelError(
             f"an extent of an input is {value}, which is computed of another size; export the "
@@ -227,4 +227,4 @@ PROGRAM = record(
         "guards_code": always([]),
     }
 )
-"""The whole file."""
+"""The check of the whole file."""

@@ -1,4 +1,4 @@
-"""PyTorch's decomposition of a program, which unrolls and cuts as often as the program says."""
+"""Limits for PyTorch's decomposition, which unrolls and splits as often as a program demands."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from torch.utils import _pytree as pytree
 from usmp.relax.limits import LimitError, Limits
 
 _CALLS_AN_OPERATOR = 20
-"""How often PyTorch may compute the shape of an operator while it decomposes a program."""
+"""The largest number of times that PyTorch computes the shape of one operator."""
 
 _CUTS = frozenset("unbind split chunk tensor_split split_copy unbind_copy unsafe_chunk".split())
 
 
 @dataclass
 class Trace:
-    """What PyTorch traces of a program.
+    """A limit of the operators and tensors that PyTorch traces.
 
     Parameters
     ----------
     limits
-        what the program may ask for.
+        the limits of the program.
     calls
-        how often PyTorch has computed the shape of an operator.
+        the number of shape computations so far.
     refused
-        why it stopped; PyTorch may turn this into an error of its own.
+        the message of the exceeded limit; PyTorch may wrap the error in its own.
     """
 
     limits: Limits
@@ -39,14 +39,14 @@ class Trace:
 
     @contextmanager
     def limited(self) -> Iterator[None]:
-        """What PyTorch traces in here is no larger than it may be.
+        """Check the limits while PyTorch traces in the `with` block.
 
-        It computes every shape with tensors that have no values, in one place, which looks here.
+        PyTorch computes every shape by fake tensors, whose dispatch function is patched.
 
         Raises
         ------
         LimitError
-            a tensor takes more, or there are more operators.
+            a tensor is too large, or there are too many operators.
         """
         original = FakeTensorMode.__torch_dispatch__
 
@@ -78,17 +78,17 @@ class Trace:
     def _check_results(self, func: Any, results: Any) -> None:
         for result in pytree.tree_leaves(results):
             if isinstance(result, torch.Tensor) and all(type(n) is int for n in result.shape):
-                what = f"the result of {func}"
-                self.limits.check_tensor(what, result.shape, result.element_size())
+                described = f"the result of {func}"
+                self.limits.check_tensor(described, result.shape, result.element_size())
 
 
 def _parts(func: Any, args: Any) -> int:
-    """How many tensors an operator cuts its first argument into, or more; 1 if it cuts nothing."""
+    """Return an upper bound of the number of parts that an operator splits its input into."""
     name = getattr(getattr(func, "overloadpacket", None), "__name__", "")
     if name.removesuffix("_copy") not in _CUTS or not args[0].ndim:
         return 1
     extent = max(n for n in args[0].shape if type(n) is int)
-    given = args[1] if len(args) > 1 and type(args[1]) is int else 1
+    count = args[1] if len(args) > 1 and type(args[1]) is int else 1
     if name.startswith("split"):
-        return extent // max(given, 1)
-    return extent if name.startswith("unbind") else given
+        return extent // max(count, 1)
+    return extent if name.startswith("unbind") else count

@@ -1,6 +1,6 @@
-"""How the inputs and outputs of a program are nested.
+"""Check of the nesting of a program's inputs and outputs.
 
-A `defaultdict` there names a module that PyTorch imports, and so does an enumeration as a key.
+A `defaultdict`, or an enumeration as a key, would name a module that PyTorch imports.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _MAPPINGS = ("builtins.dict", "collections.OrderedDict")
 
 
 def tree_spec(value: Any, where: str) -> str:
-    """Tuples, lists and dictionaries of tensors, as JSON, written anew.
+    """Return new JSON for a nesting of tuples, lists and dictionaries.
 
     Raises
     ------
     NotAllowedError
-        another kind of object is among them.
+        the nesting has another kind of object.
     """
     if not isinstance(value, str):
         raise refused(value, where, "not text")
