@@ -310,9 +310,9 @@ def _describe_relax(mod: Any, file_format: str, sizes: Sequence[DynamicSize]) ->
             names.append(str(expr.op.name).removeprefix("relax."))
 
     relax.analysis.post_order_visit(main, on_expression)
-    known = STATES_ATTR.of(main) or ()
-    states = [str(state.name) for state in known if not state.is_input]
-    updated = {str(state.name) for state in known if state.is_input}
+    all_states = STATES_ATTR.of(main) or ()
+    states = [str(state.name) for state in all_states if not state.is_input]
+    updated = {str(state.name) for state in all_states if state.is_input}
     inputs = [(str(p.name), p.ty) for p in main.params if str(p.name) not in states]
     outputs = zip(OUTPUT_NAMES_ATTR.required(main), flatten_types(main.body.body.ty), strict=False)
     calls = _names_of(sizes)
@@ -334,8 +334,8 @@ def _relax_tensor(
     from usmp.relax.symbolic_sizes import shown_extent
 
     shape = [
-        int(each) if isinstance(each, IntImm) else calls.get(str(each), shown_extent(each))
-        for each in ty.shape
+        int(extent) if isinstance(extent, IntImm) else calls.get(str(extent), shown_extent(extent))
+        for extent in ty.shape
     ]
     return DescribedTensor(name, str(ty.dtype), tuple(shape), updated=updated)
 

@@ -182,11 +182,11 @@ def resolved_sizes(
     symbols = UniqueNames()
     sizes = []
     for size in sizes_of_file:
-        own = SymbolicSize(size.name, size.lower_bound, size.upper_bound)
+        bounded = SymbolicSize(size.name, size.lower_bound, size.upper_bound)
         number = numbers.get(size.name)
         if number is None and size.is_batch and size.name not in asked.max_sizes:
             number = 1
-        limited = narrowed(own, asked.max_sizes)
+        limited = narrowed(bounded, asked.max_sizes)
         if size.name in numbers:
             _check_in_range(size, numbers[size.name])
         symbol = symbols.unique(sanitise(size.name))
@@ -218,13 +218,13 @@ def _check_bounds(
     sizes_of_file: Sequence[FoundSize], sizes: Sequence[DynamicSize], asked: AskedSizes
 ) -> None:
     missing = [
-        each
-        for each, size in zip(sizes_of_file, sizes, strict=True)
-        if size.upper_bound is None and size.number is None and each.name not in asked.max_sizes
+        found
+        for found, size in zip(sizes_of_file, sizes, strict=True)
+        if size.upper_bound is None and size.number is None and found.name not in asked.max_sizes
     ]
     if missing:
         first = missing[0]
-        names = [each.name for each in missing if each.input == first.input]
+        names = [found.name for found in missing if found.input == first.input]
         raise UnsupportedModelError(
             f'input "{shown(first.input)}" has a dynamic shape, {first.shape}; memory is planned '
             f"at compile time: {GIVE_SHAPE}, or {_offer(names)}"

@@ -55,19 +55,19 @@ def sizes_of_shapes(
         a given shape contradicts a fixed extent of the model, or gives a size a second value.
     """
     sizes: dict[str, tuple[int, str]] = {}
-    for name, asked in given.items():
+    for name, wanted_shape in given.items():
         shape = shapes.get(name)
         if shape is None:
             continue
-        if len(shape) != len(asked) or any(
+        if len(shape) != len(wanted_shape) or any(
             isinstance(extent, int) and extent != number
-            for extent, number in zip(shape, asked, strict=True)
+            for extent, number in zip(shape, wanted_shape, strict=True)
         ):
             raise ValueError(
                 f'input "{shown(name)}" has the shape {in_words(shape)} in the model, which cannot '
-                f"be {in_words(asked)}"
+                f"be {in_words(wanted_shape)}"
             )
-        for extent, number in zip(shape, asked, strict=True):
+        for extent, number in zip(shape, wanted_shape, strict=True):
             if isinstance(extent, int):
                 continue
             value, first = sizes.setdefault(extent, (number, name))

@@ -156,10 +156,10 @@ def read_model_file(
             raise UnsupportedModelError(
                 f"{path}: an archive, not a model; tvmc run, plan and info read archives"
             )
-        known = ", ".join(ENDINGS)
+        supported = ", ".join(ENDINGS)
         row = find(MODEL_FILES, path.suffix.lower())
         raise UnsupportedModelError(
-            f'{path}: unknown model format "{path.suffix}"; supported: {known}'
+            f'{path}: unknown model format "{path.suffix}"; supported: {supported}'
             + (f"; {row.reason}" if row else "")
         )
     try:

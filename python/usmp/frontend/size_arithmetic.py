@@ -90,7 +90,7 @@ class SizeArithmetic:
         open_axes = [axis for axis, extent in enumerate(extents) if is_number(extent, -1)]
         if len(open_axes) == 1:
             (axis,) = open_axes
-            extents[axis] = self._left(shape, [*extents[:axis], *extents[axis + 1 :]])
+            extents[axis] = self._remaining_extent(shape, [*extents[:axis], *extents[axis + 1 :]])
         if not self.are_equal(product(shape), product(extents)):
             raise SizesError(
                 f"it makes {shown_shape(wanted)} of {shown_shape(shape)}, which have as many "
@@ -99,11 +99,11 @@ class SizeArithmetic:
             )
         return extents
 
-    def _left(self, shape: Sequence[Extent], others: Sequence[Extent]) -> Extent:
+    def _remaining_extent(self, shape: Sequence[Extent], others: Sequence[Extent]) -> Extent:
         """Return the elements of `shape` divided by those of the other axes."""
         remaining, divisors = list(shape), []
         for extent in others:
-            same = [i for i, each in enumerate(remaining) if self.are_equal(each, extent)]
+            same = [i for i, other in enumerate(remaining) if self.are_equal(other, extent)]
             if same:
                 remaining.pop(same[0])
             else:
@@ -146,7 +146,7 @@ class SizeArithmetic:
         SizesError
             no single expression is correct for all sizes.
         """
-        if all(isinstance(each, int) for each in (extent, start, end)):
+        if all(isinstance(number_or_expr, int) for number_or_expr in (extent, start, end)):
             first, last, by = slice(start, end, step).indices(extent)
             # The end before the first element cannot be -1, which stands for the last element.
             return first, (last if last >= 0 else -extent - 1), by
@@ -215,7 +215,7 @@ def strided_slice(data: Expr, cuts: dict[int, tuple[Extent, Extent, int]]) -> Ex
     if not cuts:
         return data
     begins, ends, steps = zip(*cuts.values(), strict=True)
-    values = ([relax.prim_value(int64(v)) for v in each] for each in (begins, ends, steps))
+    values = ([relax.prim_value(int64(v)) for v in limits] for limits in (begins, ends, steps))
     return relax.op.strided_slice(data, list(cuts), *values, assume_inbound=True)
 
 

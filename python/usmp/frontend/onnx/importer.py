@@ -212,13 +212,13 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
     ) -> Expr:
         assert self.node is not None
         if self.sizes is not None:
-            value = self.sizes.computed(self.node, inputs, attrs)
-            if value is not None:
-                return value
+            constant = self.sizes.computed(self.node, inputs, attrs)
+            if constant is not None:
+                return constant
         limits = self.bb.limits
         unread = self.types.unread(self.node.output)
         node = OnnxNode(self.bb, inputs, attrs, opset, len(self.node.output), unread)
-        operands = [operand_of_expr(each) for each in inputs]
+        operands = [operand_of_expr(value) for value in inputs]
         try:
             missing = missing_input(self.node, opset)
             if missing is not None:

@@ -32,9 +32,9 @@ def node_span(index: int, node: Any, held: Collection[str]) -> Span:
     values = value if isinstance(value, tuple | list) else [value]
     names = [node.name if len(values) == 1 else f"{node.name}.{i}" for i in range(len(values))]
     outputs = [
-        (name, name_of(each.dtype), [e if isinstance(e, int) else str(e) for e in each.shape])
-        for name, each in zip(names, values, strict=True)
-        if isinstance(each, torch.Tensor)
+        (name, name_of(tensor.dtype), [e if isinstance(e, int) else str(e) for e in tensor.shape])
+        for name, tensor in zip(names, values, strict=True)
+        if isinstance(tensor, torch.Tensor)
     ]
     modules = list((node.meta.get("nn_module_stack") or {}).values())
     path = str(modules[-1][0]) if modules else ""

@@ -65,20 +65,20 @@ def program_sizes(program: Any, asked: AskedSizes) -> ProgramSizes:
         if str(symbol) in names
     }
     named = {
-        name: [names.get(each, each) if isinstance(each, str) else each for each in shape]
+        name: [names.get(extent, extent) if isinstance(extent, str) else extent for extent in shape]
         for name, shape in extents.items()
     }
     sizes = resolved_sizes(named, asked, ranges)
-    known: dict[str, Any] = {
+    value_of: dict[str, Any] = {
         size.name: tirx.Var(size.symbol, "int64") if size.number is None else size.number
         for size in sizes
     }
     shapes = {
-        name: [known[each] if isinstance(each, str) else each for each in shape]
+        name: [value_of[extent] if isinstance(extent, str) else extent for extent in shape]
         for name, shape in named.items()
     }
     symbols = {name: symbol for symbol, name in names.items()}
-    variables = [value for value in known.values() if not isinstance(value, int)]
+    variables = [value for value in value_of.values() if not isinstance(value, int)]
     return ProgramSizes(sizes, [symbols[size.name] for size in sizes], shapes, variables)
 
 
@@ -91,12 +91,12 @@ def _input_extents(program: Any) -> dict[str, list[str | int]]:
     extents: dict[str, list[str | int]] = {}
     for name in inputs:
         shape = values[name].shape
-        extents[name] = [each if isinstance(each, int) else str(each) for each in shape]
-        for each in shape:
-            if not isinstance(each, int) and not each.node.expr.is_Symbol:
+        extents[name] = [extent if isinstance(extent, int) else str(extent) for extent in shape]
+        for size in shape:
+            if not isinstance(size, int) and not size.node.expr.is_Symbol:
                 raise UnsupportedModelError(
                     f'input "{shown(name)}" has a dynamic shape, '
-                    f"[{', '.join(shown(extent) for extent in extents[name])}], of which {each} is "
+                    f"[{', '.join(shown(extent) for extent in extents[name])}], of which {size} is "
                     "computed of another size; export the model with fixed input shapes, or with "
                     "a size of its own for each extent"
                 )
@@ -108,16 +108,16 @@ def _names(extents: dict[str, list[str | int]]) -> dict[str, str]:
     unique = UniqueNames()
     names: dict[str, str] = {}
     for name, shape in extents.items():
-        for axis, each in enumerate(shape):
-            if isinstance(each, str) and each not in names:
-                names[each] = unique.unique(f"{name}_{axis}")
+        for axis, extent in enumerate(shape):
+            if isinstance(extent, str) and extent not in names:
+                names[extent] = unique.unique(f"{name}_{axis}")
     return names
 
 
 def _bounds(values: Any) -> tuple[int, int | None]:
     """Return the bounds of a range of PyTorch; the upper bound may be None."""
     lower, upper = (
-        None if not _is_number(each) else int(each) for each in (values.lower, values.upper)
+        None if not _is_number(bound) else int(bound) for bound in (values.lower, values.upper)
     )
     return (1 if lower is None else lower), (
         None if upper is None or upper > LARGEST_SIZE else upper

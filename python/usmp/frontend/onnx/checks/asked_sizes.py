@@ -30,9 +30,9 @@ def asked_size(
         if operator in _ASKED:
             return _ASKED[operator](operands, attributes or {})
         values = [operand.value for operand in operands]
-        known = [value for value in values if value is not None]
-        if values and len(known) == len(values):
-            return list(np.broadcast_shapes(*(v.shape for v in known))), _LARGEST_ITEM
+        constants = [value for value in values if value is not None]
+        if values and len(constants) == len(values):
+            return list(np.broadcast_shapes(*(v.shape for v in constants))), _LARGEST_ITEM
     except (ValueError, IndexError, TypeError, AttributeError, OverflowError, ZeroDivisionError):
         # The operator's converter reports inconsistent inputs.
         pass

@@ -68,8 +68,8 @@ def check_before_inference(graph: onnx.GraphProto, opset: int) -> None:
     outer = {id(node) for node in graph.node}
     for node in all_nodes(graph):
         # Names inside a nested graph may mean other tensors.
-        known = shapes if id(node) in outer else {}
-        operands = [Operand(known.get(name)) for name in node.input]
+        shapes_in_scope = shapes if id(node) in outer else {}
+        operands = [Operand(shapes_in_scope.get(name)) for name in node.input]
         with refused_by_name(node):
             _check_lists(node)
             check_node(node, opset, operands, attributes_of(node))
@@ -126,8 +126,8 @@ def check_inferred(
         return
     inputs = [(n, o) for n, o in zip(node.input, operands, strict=True) if n]
     types = {name: operand.onnx_type for name, operand in inputs}
-    known = {name: ty for name, ty in types.items() if ty is not None}
-    if len(known) < len(types):
+    known_types = {name: ty for name, ty in types.items() if ty is not None}
+    if len(known_types) < len(types):
         return
     data = {
         name: numpy_helper.from_array(operand.value, name)
@@ -138,7 +138,7 @@ def check_inferred(
     }
     version = onnx.helper.make_opsetid(node.domain, opset)
     try:
-        infer_node_outputs(schema, node, known, data, opset_imports=[version])
+        infer_node_outputs(schema, node, known_types, data, opset_imports=[version])
     except (InferenceError, onnx.checker.ValidationError) as error:
         if isinstance(error, InferenceError) or with_types:
             reason = re.sub(r"^\[\w+\] ", "", message_of(error)).removesuffix(".")

@@ -35,7 +35,7 @@ def check_operand_shapes(
         check([*operands, *[Operand()] * _MOST_INPUTS], attributes)
 
 
-def _quantized(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+def _quantize(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
     data, scale, zero_point = operands[:3]
     if data.extents is None or scale.extents is None or attributes.get("block_size", 0):
         return
@@ -52,14 +52,14 @@ def _quantized(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> No
         )
 
 
-def _dequantized(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
-    _quantized(operands, attributes)
+def _dequantize(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+    _quantize(operands, attributes)
     data, _, zero_point = operands[:3]
     if zero_point.dtype not in (None, data.dtype):
         raise NotSupported(f"its zero point is {zero_point.dtype}, and its input {data.dtype}")
 
 
-def _of_channels(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+def _instance_norm(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
     """Check that an instance normalization has one scale and one bias a channel."""
     data = operands[0]
     if data.shape is None or len(data.shape) < 2 or data.shape[1] is None:
@@ -71,14 +71,14 @@ def _of_channels(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> 
             )
 
 
-def _in_groups(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+def _group_norm(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
     groups, shape = int(attributes["num_groups"]), operands[0].shape
     channels = None if shape is None or len(shape) < 2 else shape[1]
     if groups < 1 or (channels is not None and channels % groups):
         raise NotSupported(f"num_groups is {groups}, which does not divide {channels} channels")
 
 
-def _normalized(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+def _layer_norm(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
     """Check that scale and bias of a layer normalization broadcast to the normalized axes."""
     data = operands[0].extents
     if data is None:
@@ -99,7 +99,7 @@ def _broadcasts(shape: Sequence[int], target: Sequence[int]) -> bool:
     return all(extent in (1, wanted) for extent, wanted in pairs)
 
 
-def _matrix_product(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+def _gemm(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
     left, right, added = (operand.extents for operand in operands[:3])
     if left is None or right is None or added is None or len(left) != 2 or len(right) != 2:
         return
@@ -111,7 +111,7 @@ def _matrix_product(operands: Sequence[Operand], attributes: Mapping[str, Any]) 
         raise NotSupported(f"input C has the shape {added}, which does not broadcast to {result}")
 
 
-def _to_depth(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+def _space_to_depth(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
     block = _block(attributes)
     shape = operands[0].shape
     for extent in () if shape is None else shape[2:]:
@@ -119,7 +119,7 @@ def _to_depth(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> Non
             raise NotSupported(f"blocksize is {block}, which does not divide the image of {shape}")
 
 
-def _to_space(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+def _depth_to_space(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
     block, shape = _block(attributes), operands[0].shape
     channels = None if shape is None or len(shape) < 2 else shape[1]
     if channels is not None and channels % (block * block):
@@ -212,7 +212,7 @@ def _reshape(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None
         raise NotSupported(f"{data} has not as many elements as {shape}")
 
 
-def _response(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+def _local_response(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
     size = int(attributes.get("size", 1))
     if not 1 <= size <= _LONGEST_REACH:
         raise NotSupported(f"size is {size}; it must be from 1 to {_LONGEST_REACH}")
@@ -224,13 +224,13 @@ def _norm(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
         raise NotSupported(f"p is {order}; it must be positive")
 
 
-def _regions(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+def _roi_align(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
     ratio = int(attributes.get("sampling_ratio", 0))
     if not 0 <= ratio <= _LONGEST_REACH:
         raise NotSupported(f"sampling_ratio is {ratio}; it must be from 0 to {_LONGEST_REACH}")
 
 
-def _center(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+def _center_crop(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
     rank, shape = operands[0].rank, operands[1].extents
     if rank is None or shape is None:
         return
@@ -239,9 +239,9 @@ def _center(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
         raise NotSupported(f"its shape has the shape {shape}; it must have {axes} extents")
 
 
-def _concatenated(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
-    known = [operand.extents for operand in operands]
-    shapes = [shape for shape in known if shape is not None]
+def _concat(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+    extents = [operand.extents for operand in operands]
+    shapes = [shape for shape in extents if shape is not None]
     if not shapes or len({len(shape) for shape in shapes}) > 1:
         # The axis was checked for the first rank only, so whole shapes must agree.
         others = shapes
@@ -252,11 +252,11 @@ def _concatenated(operands: Sequence[Operand], attributes: Mapping[str, Any]) ->
         raise NotSupported(f"its inputs {shapes} differ along other axes than {attributes['axis']}")
 
 
-def _existing(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+def _read_position(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
     _check_position(operands[1], operands[0].length, 0)
 
 
-def _inserted(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+def _insert_position(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
     _check_position(operands[2], operands[0].length, 1)
 
 
@@ -275,28 +275,28 @@ def _split(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
 
 _CHECKS: dict[str, Check] = {
     "AffineGrid": _affine_grid,
-    "CenterCropPad": _center,
+    "CenterCropPad": _center_crop,
     "Compress": _compress,
-    "Concat": _concatenated,
-    "DepthToSpace": _to_space,
-    "DequantizeLinear": _dequantized,
-    "Gemm": _matrix_product,
+    "Concat": _concat,
+    "DepthToSpace": _depth_to_space,
+    "DequantizeLinear": _dequantize,
+    "Gemm": _gemm,
     "GlobalLpPool": _norm,
-    "GroupNormalization": _in_groups,
-    "InstanceNormalization": _of_channels,
-    "LRN": _response,
-    "LayerNormalization": _normalized,
+    "GroupNormalization": _group_norm,
+    "InstanceNormalization": _instance_norm,
+    "LRN": _local_response,
+    "LayerNormalization": _layer_norm,
     "LpPool": _norm,
     "OneHot": _one_hot,
     "Pad": _pad,
-    "QuantizeLinear": _quantized,
+    "QuantizeLinear": _quantize,
     "Range": _range,
     "Reshape": _reshape,
-    "RoiAlign": _regions,
-    "SequenceAt": _existing,
-    "SequenceErase": _existing,
-    "SequenceInsert": _inserted,
-    "SpaceToDepth": _to_depth,
+    "RoiAlign": _roi_align,
+    "SequenceAt": _read_position,
+    "SequenceErase": _read_position,
+    "SequenceInsert": _insert_position,
+    "SpaceToDepth": _space_to_depth,
     "Split": _split,
     "Transpose": _transpose,
 }

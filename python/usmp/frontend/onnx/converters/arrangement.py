@@ -128,10 +128,10 @@ def eye_like(node: OnnxNode) -> Expr:
 
     data = node.required(0)
     rows, columns = shape_of(data)
-    asked = node.attributes.get("dtype")
+    element_type = node.attributes.get("dtype")
     dtype = dtype_of(data)
-    if asked is not None:
-        dtype = str(onnx.helper.tensor_dtype_to_np_dtype(int(asked)))
+    if element_type is not None:
+        dtype = str(onnx.helper.tensor_dtype_to_np_dtype(int(element_type)))
     diagonal = max(min(int(node.attributes.get("k", 0)), columns), -rows)
     return relax.op.eye(rows, columns, diagonal, dtype)
 

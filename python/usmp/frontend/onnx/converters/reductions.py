@@ -33,8 +33,8 @@ def reduction(name: str) -> Callable[[OnnxNode], Expr | None]:
                 f"of {dtype_of(data)} it is not defined to the last digit; cast the input to float"
             )
         if not axes and node.attributes.get("noop_with_empty_axes", 0):
-            each = _OF_EACH_ELEMENT.get(name)
-            return each(data) if each else None
+            element_wise = _OF_EACH_ELEMENT.get(name)
+            return element_wise(data) if element_wise else None
         if name == "ReduceMean" and not is_float(dtype_of(data)):
             return _integer_mean(data, axes, bool(node.attributes.get("keepdims", 1)))
         return None
@@ -65,8 +65,8 @@ def lp_normalization(node: OnnxNode) -> Expr:
     axis, order = int(node.attributes.get("axis", -1)), int(node.attributes.get("p", 2))
     if order not in (1, 2):
         raise NotSupported(f"p is {order}, not 1 or 2")
-    each = relax.op.abs(data) if order == 1 else relax.op.multiply(data, data)
-    norm = builder.emit(relax.op.sum(builder.emit(each), [axis], keepdims=True))
+    terms = relax.op.abs(data) if order == 1 else relax.op.multiply(data, data)
+    norm = builder.emit(relax.op.sum(builder.emit(terms), [axis], keepdims=True))
     if order == 2:
         norm = builder.emit(relax.op.sqrt(norm))
     zero, one = relax.const(0, dtype_of(data)), relax.const(1, dtype_of(data))

@@ -126,13 +126,13 @@ def mel_weight_matrix(node: OnnxNode) -> Expr:
     return constant(np.asarray(matrix))
 
 
-def _number(node: OnnxNode, index: int, what: str) -> int | None:
+def _number(node: OnnxNode, index: int, name: str) -> int | None:
     """Return a constant integer input, or None if the node does not have it."""
-    value = node.constant(index, what)
+    value = node.constant(index, name)
     if value is None:
         return None
     if value.size != 1:
-        raise NotSupported(f"{what} is not one number")
+        raise NotSupported(f"{name} is not one number")
     return int(value.item())
 
 

@@ -14,7 +14,7 @@ from usmp.support.unique_names import UniqueNames
 def take_branches(graph: onnx.GraphProto, known: Mapping[str, np.ndarray]) -> bool:
     """Replace each `If` with a known condition by the nodes of its branch, under fresh names, and
     return whether there was any."""
-    branches = {i: _taken(node, known) for i, node in enumerate(graph.node)}
+    branches = {i: _branch_to_run(node, known) for i, node in enumerate(graph.node)}
     if not any(branches.values()):
         return False
     names = UniqueNames(tensor_names(graph))
@@ -36,7 +36,7 @@ def take_branches(graph: onnx.GraphProto, known: Mapping[str, np.ndarray]) -> bo
     return True
 
 
-def _taken(node: onnx.NodeProto, known: Mapping[str, np.ndarray]) -> onnx.GraphProto | None:
+def _branch_to_run(node: onnx.NodeProto, known: Mapping[str, np.ndarray]) -> onnx.GraphProto | None:
     """Return a copy of the branch that runs, or None if that is unknown."""
     if node.op_type != "If" or not is_of_onnx(node):
         return None

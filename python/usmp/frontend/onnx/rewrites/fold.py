@@ -141,8 +141,8 @@ def evaluated(
     except NotSupported:
         # The importer reports the error.
         return None
-    asked, _ = asked_size(node.op_type, operands, attributes)
-    if node.op_type not in _OF_SHAPES and not 0 <= prod(asked) <= MOST_ELEMENTS:
+    shape, _ = asked_size(node.op_type, operands, attributes)
+    if node.op_type not in _OF_SHAPES and not 0 <= prod(shape) <= MOST_ELEMENTS:
         return None
     if node.op_type in ("Div", "Mod"):
         divisor = inputs[node.input[1]]

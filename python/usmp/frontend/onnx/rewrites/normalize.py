@@ -129,7 +129,7 @@ def _widen_stored_constants(graph: onnx.GraphProto) -> None:
 
 def _make_parameters_scalar(graph: onnx.GraphProto) -> None:
     values = {tensor.name: tensor for tensor in graph.initializer}
-    taken = {*values, *(name for node in graph.node for name in node.output)}
+    names = {*values, *(name for node in graph.node for name in node.output)}
     scalars: dict[str, str] = {}
     for node in graph.node:
         is_blocked = any(a.name == "block_size" and a.i for a in node.attribute)
@@ -140,7 +140,7 @@ def _make_parameters_scalar(graph: onnx.GraphProto) -> None:
             if position == 0 or tensor is None or list(tensor.dims) != [1]:
                 continue
             if name not in scalars:
-                scalars[name] = _free(f"{name}_scalar", taken)
+                scalars[name] = _unique_name(f"{name}_scalar", names)
                 scalar = numpy_helper.to_array(tensor).reshape(())
                 graph.initializer.append(numpy_helper.from_array(scalar, scalars[name]))
             node.input[position] = scalars[name]
@@ -154,8 +154,8 @@ def _leave_out_unread_outputs(graph: onnx.GraphProto) -> None:
             del node.output[-1]
 
 
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
+def _unique_name(name: str, names: set[str]) -> str:
+    while name in names:
         name += "_"
-    taken.add(name)
+    names.add(name)
     return name

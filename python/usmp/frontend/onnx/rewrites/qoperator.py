@@ -187,8 +187,8 @@ class _Writer:
         real = self.add("DequantizeLinear", inputs, {"axis": axis}, domain=_MICROSOFT)
         if tensor.values in self._constants:
             shape = list(self._constants[tensor.values].dims)
-            known = helper.make_tensor_value_info(real, onnx.TensorProto.FLOAT, shape)
-            self._graph.value_info.append(known)
+            value_info = helper.make_tensor_value_info(real, onnx.TensorProto.FLOAT, shape)
+            self._graph.value_info.append(value_info)
         return real
 
     def _require_one_element(self, parameters: Sequence[str]) -> None:
@@ -253,7 +253,7 @@ def _gemm(writer: _Writer) -> None:
     writer.quantize(real, writer.input(7), writer.input(8))
 
 
-def _of_two(operator: str) -> Callable[[_Writer], None]:
+def _binary(operator: str) -> Callable[[_Writer], None]:
     def write(writer: _Writer) -> None:
         inputs = [writer.dequantized(writer.tensor(0)), writer.dequantized(writer.tensor(3))]
         writer.quantize(writer.add(operator, inputs), writer.input(6), writer.input(7))
@@ -266,7 +266,7 @@ def _where(writer: _Writer) -> None:
     writer.quantize(writer.add("Where", inputs), writer.input(7), writer.input(8))
 
 
-def _of_one(operator: str) -> Callable[[_Writer], None]:
+def _unary(operator: str) -> Callable[[_Writer], None]:
     def write(writer: _Writer) -> None:
         attributes = writer.attributes
         if attributes.pop("channels_last", 0):
@@ -329,13 +329,13 @@ _OPERATORS: Mapping[str, Callable[[_Writer], None]] = {
         f"{_MICROSOFT}.{name}": write
         for name, write in {
             "QGemm": _gemm,
-            "QLinearAdd": _of_two("Add"),
-            "QLinearMul": _of_two("Mul"),
+            "QLinearAdd": _binary("Add"),
+            "QLinearMul": _binary("Mul"),
             "QLinearWhere": _where,
-            "QLinearAveragePool": _of_one("AveragePool"),
-            "QLinearGlobalAveragePool": _of_one("GlobalAveragePool"),
-            "QLinearLeakyRelu": _of_one("LeakyRelu"),
-            "QLinearSigmoid": _of_one("Sigmoid"),
+            "QLinearAveragePool": _unary("AveragePool"),
+            "QLinearGlobalAveragePool": _unary("GlobalAveragePool"),
+            "QLinearLeakyRelu": _unary("LeakyRelu"),
+            "QLinearSigmoid": _unary("Sigmoid"),
             "QLinearConcat": _concatenation,
             "MatMulIntegerToFloat": _product_to_float,
             "DynamicQuantizeMatMul": _dynamic_product,

@@ -66,20 +66,20 @@ class _Dynamic:
             raise NotSupported("the shape of its input is not known")
         return [number(extent) for extent in shape]
 
-    def extents(self, index: int, what: str) -> list[Any]:
+    def extents(self, index: int, role: str) -> list[Any]:
         """Return the elements of an input that is a shape: numbers, and expressions of sizes."""
         values = self.values[index] if index < len(self.values) else None
         if values is None:
-            raise NotSupported(f"{what} depends on data, and must follow from the sizes")
+            raise NotSupported(f"{role} depends on data, and must follow from the sizes")
         return [number(value) for value in values.reshape(-1)]
 
-    def numbers(self, index: int, what: str) -> list[int] | None:
+    def numbers(self, index: int, role: str) -> list[int] | None:
         """Return the elements of an input of numbers, or None if the node does not have it."""
         if self.node.input(index) is None:
             return None
-        numbers = self.extents(index, what)
+        numbers = self.extents(index, role)
         if not all(isinstance(number, int) for number in numbers):
-            raise NotSupported(f"{what} must be constant")
+            raise NotSupported(f"{role} must be constant")
         return numbers
 
 
@@ -101,10 +101,10 @@ def convert_dynamic(
     converter = _CONVERTERS.get(name)
     if converter is None:
         return None
-    values = [sizes.value(name, each) for name, each in zip(inputs, node.inputs, strict=True)]
+    values = [sizes.value(name, expr) for name, expr in zip(inputs, node.inputs, strict=True)]
     is_dynamic = any(value is not None and value.dtype == object for value in values)
-    exprs = [each for each in node.inputs if each is not None]
-    if not is_dynamic and all(symbolic_shape(each.ty) is None for each in exprs):
+    exprs = [expr for expr in node.inputs if expr is not None]
+    if not is_dynamic and all(symbolic_shape(expr.ty) is None for expr in exprs):
         return None
     try:
         return converter(_Dynamic(node, values, sizes.arithmetic, inputs, sizes))
@@ -180,7 +180,7 @@ def _gather(dynamic: _Dynamic) -> Expr:
     index = dynamic.arithmetic.position(index, extent)
     last = dynamic.arithmetic.simplified(index + 1)
     slice_of_one = dynamic.node.builder.emit(strided_slice(data, {axis: (index, last, 1)}))
-    others = [int64(each) for each in shape]
+    others = [int64(size) for size in shape]
     return relax.op.reshape(slice_of_one, [*others[:axis], *indices.shape, *others[axis + 1 :]])
 
 
@@ -221,7 +221,7 @@ def _tile(dynamic: _Dynamic) -> Expr | None:
 
 def _range(dynamic: _Dynamic) -> Expr:
     start, end, step = (
-        dynamic.extents(index, what)[0] for index, what in enumerate(("start", "limit", "step"))
+        dynamic.extents(index, role)[0] for index, role in enumerate(("start", "limit", "step"))
     )
     if not is_number(step, 1) or not dynamic.arithmetic.is_at_most(start, end):
         raise NotSupported(

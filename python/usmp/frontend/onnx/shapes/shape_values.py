@@ -85,7 +85,7 @@ class ShapeValues:
     ) -> list[Any]:
         """Return the inputs of a node, with run-time tensors for values that depend on sizes."""
         return [
-            self.as_tensor(builder, name, each) for name, each in zip(names, inputs, strict=True)
+            self.as_tensor(builder, name, expr) for name, expr in zip(names, inputs, strict=True)
         ]
 
     def as_tensor(self, builder: relax.BlockBuilder, name: str, tensor: Any) -> Any:
@@ -115,7 +115,7 @@ class ShapeValues:
             return self._shape(node.op_type, inputs[0], attributes)
         if not any(name in self._known for name in node.input):
             return None
-        named = {n: self.value(n, each) for n, each in zip(node.input, inputs, strict=True) if n}
+        named = {n: self.value(n, expr) for n, expr in zip(node.input, inputs, strict=True) if n}
         values = {name: value for name, value in named.items() if value is not None}
         if len(values) < len(named):
             return None
@@ -143,11 +143,11 @@ class ShapeValues:
 
     def _of_each(self, compute: Compute, operands: Sequence[Values]) -> Values | None:
         """Return the element-wise result of `compute` on broadcast operands."""
-        if prod(np.broadcast_shapes(*(each.shape for each in operands))) > MOST_ELEMENTS:
+        if prod(np.broadcast_shapes(*(operand.shape for operand in operands))) > MOST_ELEMENTS:
             return None
         sizes = self.arithmetic
-        of_each = np.frompyfunc(lambda a, b: sizes.simplified(compute(sizes, a, b)), 2, 1)
-        result = np.asarray(reduce(of_each, operands), object)
+        element_wise = np.frompyfunc(lambda a, b: sizes.simplified(compute(sizes, a, b)), 2, 1)
+        result = np.asarray(reduce(element_wise, operands), object)
         return _array(result.reshape(-1).tolist(), result.shape)
 
     def _moved(self, node: onnx.NodeProto, values: Mapping[str, Values]) -> Values | None:
@@ -159,10 +159,10 @@ class ShapeValues:
         elements: list[Any] = []
         places = dict(values)
         for name in moved:
-            own = values[name]
-            last = len(elements) + own.size
-            places[name] = np.arange(len(elements), last).reshape(own.shape)
-            elements += own.reshape(-1).tolist()
+            array = values[name]
+            last = len(elements) + array.size
+            places[name] = np.arange(len(elements), last).reshape(array.shape)
+            elements += array.reshape(-1).tolist()
         result = self._of_numbers(node, places)
         if result is None:
             return None
@@ -178,16 +178,16 @@ def _sizes_tensor(builder: relax.BlockBuilder, values: Values) -> Expr:
     used = list(dict.fromkeys(v for element in elements for v in nodes_of(element, Var)))
 
     def compute(*sizes: tirx.Var) -> te.Tensor:
-        own = dict(zip(used, sizes, strict=True))
+        params = dict(zip(used, sizes, strict=True))
 
         def replace(variable: Var) -> tirx.Expr:
-            return own.get(variable, variable)
+            return params.get(variable, variable)
 
         def element(*at: tirx.Var) -> tirx.Expr:
             position: Any = 0
             for extent, index in zip(values.shape, at, strict=True):
                 position = position * extent + index
-            *others, result = (tvm_ffi.structural_map(each, (Var, replace)) for each in elements)
+            *others, result = (tvm_ffi.structural_map(expr, (Var, replace)) for expr in elements)
             for place, value in reversed(list(enumerate(others))):
                 result = tirx.Select(position == place, value, result)
             return result
@@ -205,10 +205,10 @@ def _array(elements: Sequence[Any], shape: tuple[int, ...]) -> Values:
     OverflowError
         a number does not fit into int64.
     """
-    numbers = np.array([each for each in elements if isinstance(each, int)], np.int64)
+    numbers = np.array([element for element in elements if isinstance(element, int)], np.int64)
     if numbers.size < len(elements):
         return np.array(elements, object).reshape(shape)
-    is_bool = {type(each) for each in elements} == {bool}
+    is_bool = {type(element) for element in elements} == {bool}
     return (numbers.astype(bool) if is_bool else numbers).reshape(shape)
 
 

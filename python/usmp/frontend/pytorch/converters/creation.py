@@ -36,12 +36,12 @@ def _arange(operator: Operator) -> Expr:
     """Convert `arange` up to a dynamic size."""
     limits = [number(operator[name]) for name in ("start", "end", "step")]
     start, end, step = limits
-    are_integers = all(isinstance(each, int | Expr) for each in limits)
+    are_integers = all(isinstance(limit, int | Expr) for limit in limits)
     if not are_integers or not is_number(step, 1) or not operator.arithmetic.is_at_most(start, end):
         raise operator.refusal(
             "is not supported with a size that only the run knows, unless it counts upwards by 1"
         )
-    counted = relax.op.arange(*(relax.prim_value(int64(each)) for each in limits), "int64")
+    counted = relax.op.arange(*(relax.prim_value(int64(limit)) for limit in limits), "int64")
     return cast(operator.emit(counted), operator.dtype)
 
 

@@ -50,6 +50,6 @@ def _is_large(node: Any, values: Mapping[Any, Any]) -> bool:
         return False
     # A dynamic extent is a batch of 1, or depends on another size; count it as 1.
     extents = (extent if isinstance(extent, int) else 1 for extent in result.shape)
-    sources = (values[each] for each in node.all_input_nodes)
+    sources = (values[source] for source in node.all_input_nodes)
     source_bytes = sum(s.nbytes for s in sources if isinstance(s, torch.Tensor))
     return math.prod(extents) * int(result.element_size()) > max(_LARGEST_BYTES, int(source_bytes))

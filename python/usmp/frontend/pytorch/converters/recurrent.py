@@ -50,7 +50,7 @@ def _is_convertible(node: Any) -> bool:
         and is_static
         and not is_training
         and len(weights) == operator["num_layers"]
-        and all(len(each) == _count(operator) for layer in weights for each in layer)
+        and all(len(tensors) == _count(operator) for layer in weights for tensors in layer)
     )
 
 
@@ -123,9 +123,9 @@ def _is_read(node: Any) -> bool:
 def _weights_of_layers(operator: Operator) -> list[list[list[Any]]]:
     """Return the weights (of data, of hidden state) and biases of each layer and direction."""
     tensors, count = list(operator["params"]), _count(operator)
-    each = [tensors[i : i + count] for i in range(0, len(tensors), count)]
+    groups = [tensors[i : i + count] for i in range(0, len(tensors), count)]
     directions = 2 if operator["bidirectional"] else 1
-    return [each[i : i + directions] for i in range(0, len(each), directions)]
+    return [groups[i : i + directions] for i in range(0, len(groups), directions)]
 
 
 def _count(operator: Operator) -> int:

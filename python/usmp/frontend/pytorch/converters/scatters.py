@@ -160,7 +160,7 @@ def index_put_within(operator: Operator, whole: Expr, selected: Sequence[tuple[i
 
     if 0 in picked.shape:
         return whole
-    others = [operator.emit(each) for each in (*(i for _, i in indexed), operator["values"])]
+    others = [operator.emit(expr) for expr in (*(i for _, i in indexed), operator["values"])]
     return scattered_in_place(
         operator.builder,
         "scatter",
@@ -172,7 +172,7 @@ def index_put_within(operator: Operator, whole: Expr, selected: Sequence[tuple[i
 
 
 def _put_under_mask(operator: Operator, pairs: Sequence[tuple[int, Expr]], reduction: str) -> Expr:
-    """Convert `data[mask] = values` to a select, if the values broadcast to any number of elements."""
+    """Convert `data[mask] = values` to a select, if every picked slice gets the same values."""
     data, values = operator["self"], operator["values"]
     (axis, mask), *others = pairs
     behind = rank_of(data) - axis - rank_of(mask)
@@ -252,13 +252,13 @@ def _combined(
         return data
     combine = _COMBINATIONS[reduction]
     if operator.is_state(data) and (reduction == "update" or dtype_of(data) != "bool"):
-        exprs = [data, *(operator.emit(each) for each in (*indices, updates))]
+        exprs = [data, *(operator.emit(tensor) for tensor in (*indices, updates))]
         return scattered_in_place(operator.builder, "scatter", exprs, extents, coordinates, combine)
     is_boolean = dtype_of(data) == "bool"
     if is_boolean:
         reduction = _OF_BOOLEANS.get(reduction, reduction)
-        data, updates = (operator.emit(cast(each, "int8")) for each in (data, updates))
-    exprs = [data, *(operator.emit(each) for each in indices), operator.emit(updates)]
+        data, updates = (operator.emit(cast(tensor, "int8")) for tensor in (data, updates))
+    exprs = [data, *(operator.emit(tensor) for tensor in indices), operator.emit(updates)]
     combine = _COMBINATIONS[reduction]
     result = scattered(operator.builder, "scatter", exprs, extents, coordinates, combine)
     return cast(operator.emit(result), "bool") if is_boolean else result

@@ -127,7 +127,7 @@ def _flip(operator: Operator) -> Expr:
 
 @converts("constant_pad_nd.default")
 def _pad(operator: Operator) -> Expr:
-    """Convert `constant_pad_nd`, whose pairs of widths begin at the last axis; negative ones crop."""
+    """Convert `constant_pad_nd`; pairs of widths begin at the last axis, negative widths crop."""
     data, widths = operator["self"], list(operator["pad"])
     rank = rank_of(data)
     pairs = [(0, 0)] * rank

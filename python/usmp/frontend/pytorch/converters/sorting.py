@@ -32,7 +32,7 @@ def _sort(operator: Operator) -> list[Expr]:
 @converts("kthvalue.default")
 def _kth_value(operator: Operator) -> list[Expr]:
     count = int(operator["k"])
-    return [_at(operator, each, count - 1) for each in _first(operator, count, False)]
+    return [_at(operator, tensor, count - 1) for tensor in _first(operator, count, False)]
 
 
 @converts("median.dim")
@@ -40,11 +40,11 @@ def _median(operator: Operator) -> list[Expr]:
     """Convert `median`: the lower one of two middle elements, or else the first NaN."""
     middle = (_extent(operator) - 1) // 2
     tensors = _first(operator, middle + 1, False, "first")
-    elements, positions = ([_at(operator, each, at) for at in (0, middle)] for each in tensors)
+    elements, positions = ([_at(operator, tensor, at) for at in (0, middle)] for tensor in tensors)
     if not is_float(dtype_of(elements[0])):
         return [elements[1], positions[1]]
     is_nan = operator.emit(relax.op.isnan(elements[0]))
-    return [relax.op.where(is_nan, *each) for each in (elements, positions)]
+    return [relax.op.where(is_nan, *pair) for pair in (elements, positions)]
 
 
 @converts("median.default")

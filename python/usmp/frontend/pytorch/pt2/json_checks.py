@@ -77,7 +77,7 @@ def one_of(*values: Any) -> Check:
     """Return a check that a value is one of `values`, with the same type."""
 
     def check(value: Any, where: str) -> Any:
-        if not any(type(value) is type(known) and value == known for known in values):
+        if not any(type(value) is type(allowed) and value == allowed for allowed in values):
             raise refused(value, where, f"not one of {', '.join(map(repr, values))}")
         return value
 
