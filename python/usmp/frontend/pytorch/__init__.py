@@ -1,1 +1,1 @@
-"""Programs that `torch.export` has made, and the files that hold them."""
+"""Import of programs and files of `torch.export`."""

@@ -80,9 +80,8 @@ def held_tensors(program: Any) -> Iterator[tuple[Any, torch.Tensor]]:
 
 
 def changed_tensors(program: Any) -> dict[str, str]:
-    """Return fully qualified name of a changed tensor -> node that computes its new value. Only a
-    decomposed program lists them.
-    """
+    """Return qualified name of a changed tensor -> node that computes its new value. Only a
+    decomposed program lists its changes."""
     return {
         spec.target: spec.arg.name
         for spec in program.graph_signature.output_specs
@@ -140,7 +139,7 @@ def check_equal(kept: Mapping[str, Sequence[KeptTensor]]) -> None:
     Raises
     ------
     UnsupportedModelError
-        its shape, type or initial value differs between two methods, which are named.
+        a shape, type or initial value differs between two methods, which the message names.
     """
     first: dict[str, tuple[str, KeptTensor]] = {}
     for method, tensors in kept.items():

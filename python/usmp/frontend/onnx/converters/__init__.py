@@ -1,1 +1,1 @@
-"""ONNX operators to Relax."""
+"""Converters of ONNX operators to Relax."""

@@ -1,4 +1,4 @@
-"""`QuantizeLinear` and `DequantizeLinear` with a scale for each block of elements along an axis.
+"""Converters of `QuantizeLinear` and `DequantizeLinear` with a scale for each block of elements.
 
 Source: ONNX operators, DequantizeLinear-21, `block_size`.
 """

@@ -15,7 +15,7 @@ from usmp.ops.emit import dtype_of
 
 _FIRST_OPSET_OF_ONE_AXIS = 13
 _SPARE = 5.0
-"""Distance of the logarithm of the largest sum from that of the largest float32."""
+"""Margin between the logarithms of the largest sum and of the largest float32."""
 
 
 def qlinear_softmax(node: OnnxNode) -> Expr:

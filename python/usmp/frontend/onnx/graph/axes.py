@@ -19,12 +19,12 @@ _DATA = {"com.microsoft.QLinearConcat": 2}
 
 
 def axis_of(axis: int, rank: int, whose: str = "its input") -> int:
-    """Return the axis, counted from the start.
+    """Return an axis counted from the start; a negative axis counts from the end.
 
     Parameters
     ----------
     rank
-        the number of axes of the tensor; -1 is the last axis.
+        the number of axes of the tensor.
     whose
         the tensor's name in messages.
 
@@ -118,7 +118,7 @@ def _indexed_rank(
 
 
 def _axes_added(operator: str, axes: Sequence[int], attributes: Mapping[str, Any]) -> int:
-    """Return the number of axes that the output has more, if the axes count in the output."""
+    """Return the number of axes that an operator adds, if its axes count in the output."""
     if operator == "Unsqueeze":
         return len(axes)
     return int(operator == "OneHot" or bool(attributes.get("new_axis", 0)))

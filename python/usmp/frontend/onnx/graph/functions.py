@@ -1,4 +1,4 @@
-"""A check that inlining the functions of an ONNX model ends, and of the number of nodes."""
+"""A check that inlining an ONNX model's functions ends within the limit of nodes."""
 
 from __future__ import annotations
 

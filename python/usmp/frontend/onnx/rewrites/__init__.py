@@ -1,1 +1,1 @@
-"""ONNX to simpler ONNX."""
+"""Rewrites of ONNX models before TVM's importer converts them."""

@@ -290,7 +290,7 @@ def _concatenation(writer: _Writer) -> None:
 
 
 def _integer_product(writer: _Writer, data: _Tensor, weight: _Tensor, bias: str) -> None:
-    """Write a product of integers, scaled to floats, plus the bias."""
+    """Append a product of integers, scaled to floats, plus the bias."""
     zero_points = [data.zero_point, weight.zero_point]
     inputs = [data.values, weight.values, *(zero_points if any(zero_points) else [])]
     integers = writer.add("MatMulInteger", inputs)
@@ -345,12 +345,12 @@ _OPERATORS: Mapping[str, Callable[[_Writer], None]] = {
 
 
 def to_qdq_form(model: onnx.ModelProto) -> dict[str, onnx.NodeProto]:
-    """Write the quantized operators of `model` out as operators between quantizers, in place.
+    """Rewrite the quantized operators of `model` into operators between quantizers, in place.
 
     Returns
     -------
     dict[str, onnx.NodeProto]
-        Output of a written node -> the original node.
+        Output of a new node -> the original node.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Values that a graph computes of shapes."""
+"""Evaluation of shape arithmetic, and converters for dynamic shapes."""

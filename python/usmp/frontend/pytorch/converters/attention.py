@@ -39,7 +39,7 @@ def _attention(operator: Operator) -> Expr:
 
 
 def _operand(operator: Operator, tensor: Expr, groups: int) -> Operand:
-    """Return a tensor that is broadcast over the batch axes, with each head used by `groups`."""
+    """Return a tensor broadcast over the batch axes; each of its heads serves `groups` heads."""
     extents = shape_of(tensor)
     view = state_view(operator, tensor)
     if view is None or view.factor is not None:

@@ -18,7 +18,7 @@ def _batch_norm(operator: Operator) -> list[Expr | Missing]:
     channels = [shape_of(data)[1]]
     result = relax.op.nn.batch_norm(
         data,
-        *_factor_and_term(operator, channels),
+        *_scale_and_bias(operator, channels),
         operator["running_mean"],
         operator["running_var"],
         axis=1,
@@ -30,12 +30,13 @@ def _batch_norm(operator: Operator) -> list[Expr | Missing]:
 
 @converts("_native_batch_norm_legit.no_stats")
 def _batch_norm_of_batch(operator: Operator) -> list[Expr | Missing]:
-    """Convert batch normalization by the batch's statistics, PyTorch's instance normalization."""
+    """Convert batch normalization by the batch's own statistics, to which PyTorch decomposes
+    instance normalization."""
     data = operator["input"]
     channels = [shape_of(data)[1]]
     result = relax.op.nn.instance_norm(
         data,
-        *_factor_and_term(operator, channels),
+        *_scale_and_bias(operator, channels),
         channel_axis=1,
         axes=[0, *range(2, rank_of(data))],
         epsilon=operator["eps"],
@@ -48,7 +49,7 @@ def _layer_norm(operator: Operator) -> list[Expr | Missing]:
     shape = list(operator["normalized_shape"])
     result = relax.op.nn.layer_norm(
         operator["input"],
-        *_factor_and_term(operator, shape),
+        *_scale_and_bias(operator, shape),
         axes=list(range(-len(shape), 0)),
         epsilon=operator["eps"],
     )
@@ -61,7 +62,7 @@ def _group_norm(operator: Operator) -> list[Expr | Missing]:
     channels = [shape_of(data)[1]]
     result = relax.op.nn.group_norm(
         data,
-        *_factor_and_term(operator, channels),
+        *_scale_and_bias(operator, channels),
         num_groups=operator["group"],
         channel_axis=1,
         axes=list(range(2, rank_of(data))),
@@ -70,7 +71,7 @@ def _group_norm(operator: Operator) -> list[Expr | Missing]:
     return [result, _STATISTICS, _STATISTICS]
 
 
-def _factor_and_term(operator: Operator, shape: list[int]) -> list[Expr]:
+def _scale_and_bias(operator: Operator, shape: list[int]) -> list[Expr]:
     """Return scale and bias of `shape`, with ones and zeros for omitted ones."""
     operands = (operator["weight"], 1), (operator["bias"], 0)
     return [

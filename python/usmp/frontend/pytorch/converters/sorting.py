@@ -1,6 +1,6 @@
-"""Converters of sorting and selection. NaN is larger than every number.
+"""Converters of sorting and selection; NaN is larger than every number.
 
-All sorting is stable, although PyTorch promises that only for stable sorts.
+Every sort is stable, which PyTorch guarantees for `sort.stable` only.
 """
 
 from __future__ import annotations
