@@ -155,7 +155,7 @@ class SizeArithmetic:
                 f"its step is {step} along an axis of {shown_extent(extent)} elements; only steps "
                 "from 1 are supported where the size is not fixed"
             )
-        first, last = (self._inside(limit, extent) for limit in (start, end))
+        first, last = (self._clamped_limit(limit, extent) for limit in (start, end))
         if not self.is_at_most(first, last):
             raise SizesError(
                 f"it ends at {shown_extent(last)}, which may be in front of its begin, "
@@ -181,7 +181,7 @@ class SizeArithmetic:
             )
         return counted
 
-    def _inside(self, limit: Extent, extent: Extent) -> Extent:
+    def _clamped_limit(self, limit: Extent, extent: Extent) -> Extent:
         """Return a limit of a slice, clamped to positions from 0 to the extent."""
         if isinstance(limit, int) and abs(limit) >= _END:
             return extent if limit > 0 else 0

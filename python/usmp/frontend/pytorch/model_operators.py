@@ -15,15 +15,12 @@ from usmp.tir.model_operator import model_operator
 def node_span(index: int, node: Any, held: Collection[str]) -> Span:
     """Return the span of a node that calls a function.
 
-    The span is named after the module whose `forward` has the node, as "layers.0.conv", or else
-    after the node. Tensors are named after the nodes that compute them.
-
     Parameters
     ----------
     index
         the index of the node in the graph of the decomposed program.
     node
-        the node.
+        the node; the span is named after the module whose `forward` has it, as "layers.0.conv".
     held
         the names of the placeholder nodes of buffers, parameters and constants.
     """

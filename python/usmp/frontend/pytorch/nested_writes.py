@@ -55,7 +55,7 @@ def nested_writes(nodes: Iterable[Any]) -> dict[Any, NestedWrite]:
     for node in nodes:
         if node.target is _ATEN.index_put.default and _replaces_at_positions(node):
             puts[node] = node
-        put_back = _put_back(node)
+        put_back = _inserted_slice(node)
         if put_back is None:
             continue
         target, written, place = put_back
@@ -84,7 +84,7 @@ def _selection(node: Any) -> Selection:
     return Selection(node, tuple(reversed(path)))
 
 
-def _put_back(node: Any) -> tuple[Any, Any, tuple[int, int]] | None:
+def _inserted_slice(node: Any) -> tuple[Any, Any, tuple[int, int]] | None:
     """Return the tensor, the inserted slice, and its axis and index, if a node replaces a slice of
     extent 1; else None."""
     if node.target is not _ATEN.slice_scatter.default or len(node.args) != 5 or node.kwargs:

@@ -99,7 +99,7 @@ def output_names(program: Any) -> list[str]:
     paths = [path for path, _ in pytree.tree_flatten_with_path(outputs)[0]]
     if all(path and isinstance(path[0], pytree.MappingKey) for path in paths):
         return [names.unique(".".join(map(_key, path))) for path in paths]
-    return [names.unique(_computing(nodes[name])) for name in signature.user_outputs]
+    return [names.unique(_name_before_quantizers(nodes[name])) for name in signature.user_outputs]
 
 
 def _key(entry: Any) -> str:
@@ -107,7 +107,7 @@ def _key(entry: Any) -> str:
     return str(getattr(entry, "key", getattr(entry, "idx", entry)))
 
 
-def _computing(node: Any) -> str:
+def _name_before_quantizers(node: Any) -> str:
     while node.op == "call_function" and node.target.__name__.startswith(_QUANTIZERS):
         node = node.args[0]
     return str(node.name)

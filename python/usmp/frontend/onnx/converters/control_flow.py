@@ -131,9 +131,9 @@ def _choice(node: OnnxNode, scope: Scope) -> list[Expr]:
     bodies = tuple(scope.body(graph, [], captured) for graph in graphs)
     types, others = (_results(body) for body in bodies)
     for one, other in zip(types, others, strict=False):
-        if _described(one) != _described(other):
+        if _type_text(one) != _type_text(other):
             raise NotSupported(
-                f"its branches give {_described(one)} and {_described(other)}; which of them runs "
+                f"its branches give {_type_text(one)} and {_type_text(other)}; which of them runs "
                 "must be known at compile time, or both must give the same shapes"
             )
     if len(types) != len(others):
@@ -153,12 +153,12 @@ def _loop(node: OnnxNode, scope: Scope) -> list[Expr]:
         )
     if trips.dtype != np.int64 or trips.size != 1:
         raise NotSupported(
-            f"its number of iterations (input 0) is {_of_array(trips)}, not one int64"
+            f"its number of iterations (input 0) is {_array_text(trips)}, not one int64"
         )
     if not 0 < int(trips.item()) <= MOST_TRIPS:
         raise NotSupported(f"it has {trips.item()} iterations; supported: 1 to {MOST_TRIPS}")
     if condition is not None and (condition.dtype != bool or condition.size != 1):
-        raise NotSupported(f"its condition (input 1) is {_of_array(condition)}, not one bool")
+        raise NotSupported(f"its condition (input 1) is {_array_text(condition)}, not one bool")
     if condition is not None and not condition.item():
         raise NotSupported("its condition (input 1) is false, so that it never runs; remove it")
     carried = [node.required(index) for index in range(2, len(node.inputs))]
@@ -177,7 +177,7 @@ def _loop(node: OnnxNode, scope: Scope) -> list[Expr]:
     del graph.output[:1]
     body = scope.body(graph, types, captured)
     flow = ControlFlow((body,), int(trips.item()), len(carried), counts=True)
-    return _repeated(node, scope, flow, carried, [], captured)
+    return _append_loop(node, scope, flow, carried, [], captured)
 
 
 def _scan(node: OnnxNode, scope: Scope) -> list[Expr]:
@@ -195,7 +195,7 @@ def _scan(node: OnnxNode, scope: Scope) -> list[Expr]:
     whole = []
     for place, index in enumerate(range(count, len(node.inputs))):
         axis, is_reversed = _direction(node, "input", place, scanned)
-        whole.append(_moved(node, node.required(index), axis, 0, is_reversed))
+        whole.append(_move_axis(node, node.required(index), axis, 0, is_reversed))
     lengths = {shape_of(tensor)[0] for tensor in whole}
     if len(lengths) != 1 or lengths == {0}:
         raise NotSupported(
@@ -205,14 +205,14 @@ def _scan(node: OnnxNode, scope: Scope) -> list[Expr]:
     captured = scope.captured([graph])
     body = scope.body(graph, [*(value.ty for value in carried), *rows], captured)
     flow = ControlFlow((body,), lengths.pop(), count, scanned)
-    outputs = _repeated(node, scope, flow, carried, whole, captured)
+    outputs = _append_loop(node, scope, flow, carried, whole, captured)
     for place in range(results):
         axis, is_reversed = _direction(node, "output", place, results)
-        outputs[count + place] = _moved(node, outputs[count + place], 0, axis, is_reversed)
+        outputs[count + place] = _move_axis(node, outputs[count + place], 0, axis, is_reversed)
     return outputs
 
 
-def _repeated(
+def _append_loop(
     node: OnnxNode,
     scope: Scope,
     flow: ControlFlow,
@@ -223,10 +223,10 @@ def _repeated(
     """Append a loop and return its results: carried tensors, then stacked outputs."""
     after = _results(flow.bodies[0])
     for index, (before, ty) in enumerate(zip(carried, after, strict=False)):
-        if _described(before.ty) != _described(ty):
+        if _type_text(before.ty) != _type_text(ty):
             raise NotSupported(
-                f"carried tensor {index} is {_described(before.ty)} before an iteration and "
-                f"{_described(ty)} after it; its size must stay the same"
+                f"carried tensor {index} is {_type_text(before.ty)} before an iteration and "
+                f"{_type_text(ty)} after it; its size must stay the same"
             )
     if len(after) < len(carried):
         raise NotSupported(f"its body gives {len(after)} tensors, and takes {len(carried)}")
@@ -252,7 +252,7 @@ def _direction(node: OnnxNode, role: str, place: int, count: int) -> tuple[int, 
     return int(axes[place]), bool(directions[place])
 
 
-def _moved(node: OnnxNode, tensor: Expr, source: int, target: int, is_reversed: bool) -> Expr:
+def _move_axis(node: OnnxNode, tensor: Expr, source: int, target: int, is_reversed: bool) -> Expr:
     """Move the axis `source` of a tensor to `target`; reverse the axis if `is_reversed`."""
     rank = len(shape_of(tensor))
     source, target = (axis_of(axis, rank, "a tensor") for axis in (source, target))
@@ -296,7 +296,7 @@ def _value_info(name: str, ty: relax.TensorType) -> onnx.ValueInfoProto:
         raise NotSupported(f'its graph reads "{name}", which is no tensor of static shape')
     if 0 in map(int, ty.shape):
         # In the type of a graph's input, an extent of 0 means an unknown extent.
-        raise NotSupported(f'its graph reads "{name}", {_described(ty)}, which has no elements')
+        raise NotSupported(f'its graph reads "{name}", {_type_text(ty)}, which has no elements')
     element = helper.np_dtype_to_tensor_dtype(np.dtype(str(ty.dtype)))
     return helper.make_tensor_value_info(name, element, [int(extent) for extent in ty.shape])
 
@@ -305,11 +305,11 @@ def _results(body: IRModule) -> list[relax.TensorType]:
     return flatten_types(main_function(body).body.body.ty)
 
 
-def _of_array(value: np.ndarray) -> str:
+def _array_text(value: np.ndarray) -> str:
     return f"{value.dtype}{list(value.shape)}"
 
 
-def _described(ty: relax.TensorType) -> str:
+def _type_text(ty: relax.TensorType) -> str:
     return f"{ty.dtype}{[int(extent) for extent in ty.shape]}"
 
 

@@ -152,9 +152,8 @@ def why_refused(operator: str) -> str | None:
 
 
 def convert_operator(name: str, node: OnnxNode) -> Converted:
-    """Convert an ONNX operator to a Relax expression, or to a node for TVM's converter.
-
-    None means that TVM converts the node unchanged.
+    """Convert an ONNX operator to a Relax expression, or to a node for TVM's converter; None means
+    that TVM converts the node unchanged.
 
     Raises
     ------

@@ -32,7 +32,7 @@ def normalize_onnx(model: onnx.ModelProto) -> None:
         if node.op_type in _PADDED:
             _make_padding_explicit(node, shapes)
         if node.op_type == "ConvTranspose":
-            _make_cut_explicit(node, shapes)
+            _make_crop_explicit(node, shapes)
     _widen_stored_constants(model.graph)
     _make_parameters_scalar(model.graph)
     _leave_out_unread_outputs(model.graph)
@@ -63,7 +63,7 @@ def _make_padding_explicit(node: onnx.NodeProto, shapes: dict[str, list[int]]) -
     node.attribute.extend([*kept, onnx.helper.make_attribute("pads", pads)])
 
 
-def _make_cut_explicit(node: onnx.NodeProto, shapes: dict[str, list[int]]) -> None:
+def _make_crop_explicit(node: onnx.NodeProto, shapes: dict[str, list[int]]) -> None:
     """Replace `output_shape` or `auto_pad` of a transposed convolution by `pads`, the numbers of
     elements that are cut off the result."""
     attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}

@@ -164,7 +164,7 @@ def _gather(dynamic: _Dynamic) -> Expr:
     axis = int(dynamic.node.attributes.get("axis", 0)) % len(shape)
     extent = shape[axis]
     if indices is None:
-        return _taken(dynamic, extent, axis)
+        return _gather_computed(dynamic, extent, axis)
     if indices.dtype != object and isinstance(extent, int):
         reason = outside(indices, [extent], [axis])
         if reason is not None:
@@ -184,7 +184,7 @@ def _gather(dynamic: _Dynamic) -> Expr:
     return relax.op.reshape(slice_of_one, [*others[:axis], *indices.shape, *others[axis + 1 :]])
 
 
-def _taken(dynamic: _Dynamic, extent: Any, axis: int) -> Expr:
+def _gather_computed(dynamic: _Dynamic, extent: Any, axis: int) -> Expr:
     """Gather at positions computed at run time, along an axis of fixed extent."""
     if not isinstance(extent, int):
         raise NotSupported(

@@ -120,9 +120,9 @@ class ShapeValues:
         if len(values) < len(named):
             return None
         if all(value.dtype != object for value in values.values()):
-            return self._of_numbers(node, values)
+            return self._numeric(node, values)
         if node.op_type in _ARITHMETIC:
-            return self._of_each(_ARITHMETIC[node.op_type], [values[name] for name in node.input])
+            return self._elements(_ARITHMETIC[node.op_type], [values[name] for name in node.input])
         # Sizes fit into 31 bits, but results of arithmetic on sizes may not.
         is_narrow = node.op_type == "Cast" and attributes["to"] != onnx.TensorProto.INT64
         return None if is_narrow or node.op_type not in _MOVED else self._moved(node, values)
@@ -137,11 +137,11 @@ class ShapeValues:
         extents = extents[int(attributes.get("start", 0)) : attributes.get("end")]
         return _array(extents, (len(extents),))
 
-    def _of_numbers(self, node: onnx.NodeProto, values: Mapping[str, Values]) -> Values | None:
+    def _numeric(self, node: onnx.NodeProto, values: Mapping[str, Values]) -> Values | None:
         results = evaluated(node, self._opsets, values) if is_evaluated(node) else None
         return None if results is None else results[0]
 
-    def _of_each(self, compute: Compute, operands: Sequence[Values]) -> Values | None:
+    def _elements(self, compute: Compute, operands: Sequence[Values]) -> Values | None:
         """Return the element-wise result of `compute` on broadcast operands."""
         if prod(np.broadcast_shapes(*(operand.shape for operand in operands))) > MOST_ELEMENTS:
             return None
@@ -163,7 +163,7 @@ class ShapeValues:
             last = len(elements) + array.size
             places[name] = np.arange(len(elements), last).reshape(array.shape)
             elements += array.reshape(-1).tolist()
-        result = self._of_numbers(node, places)
+        result = self._numeric(node, places)
         if result is None:
             return None
         if node.op_type == "ReduceProd":

@@ -31,7 +31,7 @@ def _operands(operator: Operator, dtype: str) -> tuple[Expr, Expr]:
     return tuple(e if isinstance(e, GenericConst) else operator.emit(e) for e in (a, b))
 
 
-def _divided(operator: Operator) -> tuple[Expr, Expr]:
+def _division_operands(operator: Operator) -> tuple[Expr, Expr]:
     """Return a dividend and its divisor, in the type of the result.
 
     Raises
@@ -57,7 +57,7 @@ def _common_type(operator: Operator) -> str:
     return name_of(torch.result_type(operator.meta("self"), operator.meta("other")))
 
 
-def _times(operator: Operator, tensor: Expr, factor: float) -> Expr:
+def _scaled(operator: Operator, tensor: Expr, factor: float) -> Expr:
     if factor == 1:
         return tensor
     dtype = dtype_of(tensor)
@@ -74,13 +74,13 @@ def _product(a: Expr, b: Expr) -> Expr:
 def _add(operator: Operator) -> Expr:
     a, b = _operands(operator, operator.dtype)
     add = relax.op.logical_or if operator.dtype == "bool" else relax.op.add
-    return add(a, _times(operator, b, operator["alpha"]))
+    return add(a, _scaled(operator, b, operator["alpha"]))
 
 
 @converts("sub.Tensor", "sub.Scalar")
 def _subtract(operator: Operator) -> Expr:
     a, b = _operands(operator, operator.dtype)
-    return relax.op.subtract(a, _times(operator, b, operator["alpha"]))
+    return relax.op.subtract(a, _scaled(operator, b, operator["alpha"]))
 
 
 @converts("mul.Tensor", "mul.Scalar")
@@ -95,7 +95,7 @@ def _divide(operator: Operator) -> Expr:
 
 @converts("div.Tensor_mode", "div.Scalar_mode")
 def _divide_and_round(operator: Operator) -> Expr:
-    a, b = _divided(operator)
+    a, b = _division_operands(operator)
     mode = operator["rounding_mode"]
     if mode is None:
         return relax.op.divide(a, b)
@@ -108,12 +108,12 @@ def _divide_and_round(operator: Operator) -> Expr:
 
 @converts("remainder.Tensor", "remainder.Scalar")
 def _remainder(operator: Operator) -> Expr:
-    return floor_mod(operator.builder, *_divided(operator))
+    return floor_mod(operator.builder, *_division_operands(operator))
 
 
 @converts("fmod.Tensor", "fmod.Scalar")
 def _fmod(operator: Operator) -> Expr:
-    return relax.op.mod(*_divided(operator))
+    return relax.op.mod(*_division_operands(operator))
 
 
 @converts("pow.Tensor_Tensor", "pow.Scalar")

@@ -18,7 +18,7 @@ from usmp.relax.symbolic_sizes import shown_extent
 
 @converts("embedding.default")
 def _embedding(operator: Operator) -> Expr:
-    return _taken(operator, operator["weight"], operator["indices"], 0)
+    return _take(operator, operator["weight"], operator["indices"], 0)
 
 
 @converts("index_select.default")
@@ -28,10 +28,10 @@ def _index_select(operator: Operator) -> Expr:
         index = operator.emit(relax.op.reshape(index, (1,)))
     if not rank_of(data):
         return data
-    return _taken(operator, data, index, operator["dim"] % rank_of(data))
+    return _take(operator, data, index, operator["dim"] % rank_of(data))
 
 
-def _taken(operator: Operator, data: Expr, indices: Expr, axis: int) -> Expr:
+def _take(operator: Operator, data: Expr, indices: Expr, axis: int) -> Expr:
     """Return the slices of `data` at indices along an axis; negative indices count from the end."""
     extent = extents_of(data)[axis]
     if not isinstance(extent, int):
@@ -39,10 +39,10 @@ def _taken(operator: Operator, data: Expr, indices: Expr, axis: int) -> Expr:
             f"is not supported: it takes positions along an axis of {shown_extent(extent)} "
             "elements, a size that only the run knows"
         )
-    return relax.op.take(data, _counted(operator, indices, extent, axis), axis, mode="fast")
+    return relax.op.take(data, _checked(operator, indices, extent, axis), axis, mode="fast")
 
 
-def _counted(operator: Operator, indices: Expr, extent: int, axis: int) -> Expr:
+def _checked(operator: Operator, indices: Expr, extent: int, axis: int) -> Expr:
     """Return indices along an axis; constant indices are checked and counted from the start."""
     check_positions(operator, indices, extent, axis)
     if not isinstance(indices, GenericConst):
@@ -71,7 +71,7 @@ def _gather(operator: Operator) -> Expr:
         raise operator.refusal("of a tensor without axes is not supported; use reshape() before")
     axis = operator["dim"] % rank_of(data)
     return relax.op.gather_elements(
-        data, _counted(operator, index, shape_of(data)[axis], axis), axis
+        data, _checked(operator, index, shape_of(data)[axis], axis), axis
     )
 
 
@@ -97,7 +97,7 @@ def _index(operator: Operator) -> Expr:
         )
     if len(indexed) == 1:
         axis, index = indexed[0]
-        return _taken(operator, data, index, axis)
+        return _take(operator, data, index, axis)
     extents = shape_of(data)
-    counted = [(axis, _counted(operator, index, extents[axis], axis)) for axis, index in indexed]
+    counted = [(axis, _checked(operator, index, extents[axis], axis)) for axis, index in indexed]
     return pick(operator.builder, data, counted)

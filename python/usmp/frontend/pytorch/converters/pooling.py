@@ -121,8 +121,7 @@ def _average(operator: Operator, rank: int) -> Expr:
             sizes = np.multiply.outer(sizes, window.sizes(with_padding=True))
         factors = reach / (sizes if override is None else np.full((1,) * rank, float(override)))
         if (factors != 1).any():
-            # Correct the divisor: PyTorch does not count elements beyond the padding, or
-            # overrides the divisor.
+            # PyTorch does not count elements beyond the padding, or overrides the divisor.
             factor = relax.const(factors.astype(dtype))
             result = relax.op.multiply(operator.emit(result), factor)
     return _without_batch(operator, result, rank)

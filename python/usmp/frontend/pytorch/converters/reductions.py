@@ -67,17 +67,17 @@ def _any(operator: Operator) -> Expr:
 
 @converts("var.correction")
 def _variance(operator: Operator) -> Expr:
-    return _deviations(operator)[1]
+    return _mean_and_variance(operator)[1]
 
 
 @converts("var_mean.correction")
 def _variance_and_mean(operator: Operator) -> list[Expr]:
-    mean, variance = _deviations(operator)
+    mean, variance = _mean_and_variance(operator)
     axes = [] if operator["keepdim"] else reduced_axes(operator)
     return [variance, relax.op.squeeze(mean, axes) if axes else mean]
 
 
-def _deviations(operator: Operator) -> tuple[Expr, Expr]:
+def _mean_and_variance(operator: Operator) -> tuple[Expr, Expr]:
     """Return the mean (all axes kept) and the variance, whose divisor is the count minus the
     correction; for a divisor of 0 the variance is infinite or NaN."""
     data, axes = operator["self"], reduced_axes(operator)

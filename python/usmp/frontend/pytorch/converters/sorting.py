@@ -21,26 +21,26 @@ def _topk(operator: Operator) -> list[Expr]:
     count = int(operator["k"])
     if not count:
         raise operator.refusal("gives a tensor without elements")
-    return _first(operator, count, operator["largest"])
+    return _sorted(operator, count, operator["largest"])
 
 
 @converts("sort.default", "sort.stable")
 def _sort(operator: Operator) -> list[Expr]:
-    return _first(operator, _extent(operator), operator["descending"])
+    return _sorted(operator, _extent(operator), operator["descending"])
 
 
 @converts("kthvalue.default")
 def _kth_value(operator: Operator) -> list[Expr]:
     count = int(operator["k"])
-    return [_at(operator, tensor, count - 1) for tensor in _first(operator, count, False)]
+    return [_slice(operator, tensor, count - 1) for tensor in _sorted(operator, count, False)]
 
 
 @converts("median.dim")
 def _median(operator: Operator) -> list[Expr]:
     """Convert `median`: the lower one of two middle elements, or else the first NaN."""
     middle = (_extent(operator) - 1) // 2
-    tensors = _first(operator, middle + 1, False, "first")
-    elements, positions = ([_at(operator, tensor, at) for at in (0, middle)] for tensor in tensors)
+    tensors = _sorted(operator, middle + 1, False, "first")
+    elements, positions = ([_slice(operator, t, at) for at in (0, middle)] for t in tensors)
     if not is_float(dtype_of(elements[0])):
         return [elements[1], positions[1]]
     is_nan = operator.emit(relax.op.isnan(elements[0]))
@@ -52,11 +52,11 @@ def _median_of_all(operator: Operator) -> Expr:
     return _median(operator)[0]
 
 
-def _first(
+def _sorted(
     operator: Operator, count: int, largest: bool, nan: PlaceOfNan | None = None
 ) -> list[Expr]:
     """Return the first `count` sorted elements along the axis, and their positions."""
-    data, dtype = _row(operator), operator.dtype
+    data, dtype = _flattened(operator), operator.dtype
     axis = _axis(operator)
     ordered = operator.emit(cast(data, "int8")) if dtype == "bool" else data
     nan = nan or ("first" if largest else "last")
@@ -68,7 +68,7 @@ def _first(
     return [operator.emit(cast(elements, dtype)), positions]
 
 
-def _row(operator: Operator) -> Expr:
+def _flattened(operator: Operator) -> Expr:
     """Return the tensor, flattened if the operator has no axis or the tensor is a scalar."""
     data = operator["self"]
     if shape_of(data) and operator.get("dim", None) is not None:
@@ -77,14 +77,14 @@ def _row(operator: Operator) -> Expr:
 
 
 def _axis(operator: Operator) -> int:
-    return int(operator.get("dim", -1)) % len(shape_of(_row(operator)))
+    return int(operator.get("dim", -1)) % len(shape_of(_flattened(operator)))
 
 
 def _extent(operator: Operator) -> int:
-    return shape_of(_row(operator))[_axis(operator)]
+    return shape_of(_flattened(operator))[_axis(operator)]
 
 
-def _at(operator: Operator, tensor: Expr, index: int) -> Expr:
+def _slice(operator: Operator, tensor: Expr, index: int) -> Expr:
     """Return the slice at an index along the axis, with the axis if the operator keeps it."""
     if not shape_of(tensor):
         return tensor

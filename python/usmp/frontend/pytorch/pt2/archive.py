@@ -22,7 +22,7 @@ def read_members(content: bytes) -> dict[str, bytes]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
             _check_entries(entries, len(content))
-            return {_inside(entry.filename): archive.read(entry) for entry in entries}
+            return {_without_folder(entry.filename): archive.read(entry) for entry in entries}
     except UnsupportedModelError:
         raise
     except Exception as error:
@@ -37,12 +37,12 @@ def damaged(reason: str) -> UnsupportedModelError:
     )
 
 
-def _inside(name: str) -> str:
+def _without_folder(name: str) -> str:
     return name.partition("/")[2]
 
 
 def _check_entries(entries: list[zipfile.ZipInfo], size: int) -> None:
-    names = [_inside(entry.filename) for entry in entries]
+    names = [_without_folder(entry.filename) for entry in entries]
     folders = {entry.filename.partition("/")[0] for entry in entries}
     if len(folders) != 1 or len(set(names)) != len(names):
         raise damaged("its members are not in one folder, or one of them is there twice")

@@ -46,8 +46,7 @@ _TRUST = (
 
 
 def checked_archive(content: bytes) -> bytes:
-    """Return a `.pt2` file with the parts of `content` that the compiler needs and that run no
-    code.
+    """Return a `.pt2` file with the parts of `content` that the compiler needs and that are safe.
 
     Raises
     ------

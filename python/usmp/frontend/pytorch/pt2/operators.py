@@ -56,8 +56,7 @@ def _overloads(namespace: str, name: str) -> frozenset[str]:
 
 
 def _is_dispatched(overload: torch._ops.OpOverload) -> bool:
-    """Return whether an overload computes on tensors, and is not for TorchScript only (text, lists
-    and files)."""
+    """Return whether an overload computes on tensors; TorchScript's own may access files."""
     schema = overload._schema
     try:
         torch._C._dispatch_find_schema_or_throw(schema.name, schema.overload_name)

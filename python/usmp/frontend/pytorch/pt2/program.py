@@ -126,7 +126,7 @@ _NODE = record(
 )
 
 
-def _nothing(value: Any, where: str) -> Any:
+def _empty(value: Any, where: str) -> Any:
     if value:
         raise refused(value, where, "and must be empty")
     return value
@@ -141,7 +141,7 @@ GRAPH = record(
         "sym_int_values": dict_of(identifier, _SYM_INT),
         "sym_bool_values": dict_of(identifier, _SYM_BOOL),
         "is_single_tensor_return": boolean,
-        "custom_obj_values": _nothing,
+        "custom_obj_values": _empty,
         "sym_float_values": dict_of(identifier, _SYM_FLOAT),
     }
 )
