@@ -26,7 +26,7 @@ _END = 2**31 - 1
 
 
 class SizesError(Exception):
-    """A condition holds for some sizes only; the message says which, and what to do.
+    """An operation is valid for some sizes only; the message says why, and what to do.
 
     The importer puts the name of the operator in front.
     """
@@ -100,7 +100,7 @@ class SizeArithmetic:
         return extents
 
     def _remaining_extent(self, shape: Sequence[Extent], others: Sequence[Extent]) -> Extent:
-        """Return the elements of `shape` divided by those of the other axes."""
+        """Return the number of elements of `shape` divided by that of the other axes."""
         remaining, divisors = list(shape), []
         for extent in others:
             same = [i for i, other in enumerate(remaining) if self.are_equal(other, extent)]
@@ -146,7 +146,7 @@ class SizeArithmetic:
         SizesError
             no single expression is correct for all sizes.
         """
-        if all(isinstance(number_or_expr, int) for number_or_expr in (extent, start, end)):
+        if all(isinstance(value, int) for value in (extent, start, end)):
             first, last, by = slice(start, end, step).indices(extent)
             # The end before the first element cannot be -1, which stands for the last element.
             return first, (last if last >= 0 else -extent - 1), by

@@ -55,10 +55,10 @@ def nested_writes(nodes: Iterable[Any]) -> dict[Any, NestedWrite]:
     for node in nodes:
         if node.target is _ATEN.index_put.default and _replaces_at_positions(node):
             puts[node] = node
-        put_back = _inserted_slice(node)
-        if put_back is None:
+        insertion = _inserted_slice(node)
+        if insertion is None:
             continue
-        target, written, place = put_back
+        target, written, place = insertion
         part = _selection(target)
         # The write and the insertion must select the same slice of one tensor. Nodes do not change
         # their inputs, so equal paths select equal slices.
@@ -72,7 +72,7 @@ def nested_writes(nodes: Iterable[Any]) -> dict[Any, NestedWrite]:
 
 
 def _selection(node: Any) -> Selection:
-    """Return the selection that a node computes; without selections, the node itself."""
+    """Return the tensor and the selections from it that a node computes; the path may be empty."""
     path: list[tuple[int, int]] = []
     while node.target is _ATEN.select.int and not node.kwargs and type(node.args[2]) is int:
         whole, dim, index = node.args

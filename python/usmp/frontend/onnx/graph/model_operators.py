@@ -61,7 +61,7 @@ class ModelNodes:
         )
 
     def _span(self, index: int, node: onnx.NodeProto, type_of: TypeOf) -> Span:
-        def known(name: str) -> tuple[str, Sequence[int | str]]:
+        def best_type(name: str) -> tuple[str, Sequence[int | str]]:
             inferred = type_of(name)
             return self._types.of(name) if inferred[0] == UNKNOWN else inferred
 
@@ -69,6 +69,6 @@ class ModelNodes:
             index,
             qualified_name(node),
             [name for name in node.input if name and name not in self._constants],
-            [(name, *known(name)) for name in node.output if name],
+            [(name, *best_type(name)) for name in node.output if name],
             node.name,
         ).as_span()

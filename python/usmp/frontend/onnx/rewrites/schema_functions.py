@@ -100,12 +100,12 @@ def _function(
     newest = max((number for number in (*by_context, *plain) if number <= version), default=None)
     if newest is None:
         return None
-    types_of_inputs = [types.get(name, onnx.TypeProto()).SerializeToString() for name in node.input]
+    input_types = [types.get(name, onnx.TypeProto()).SerializeToString() for name in node.input]
     content = (
         schema.get_function_with_opset_version(newest)
         if newest in plain
         else schema.get_context_dependent_function_with_opset_version(
-            newest, node.SerializeToString(), types_of_inputs
+            newest, node.SerializeToString(), input_types
         )
     )
     function = onnx.FunctionProto.FromString(content)

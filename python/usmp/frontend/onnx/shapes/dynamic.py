@@ -179,9 +179,9 @@ def _gather(dynamic: _Dynamic) -> Expr:
     (index,) = dynamic.extents(1, "the position")
     index = dynamic.arithmetic.position(index, extent)
     last = dynamic.arithmetic.simplified(index + 1)
-    slice_of_one = dynamic.node.builder.emit(strided_slice(data, {axis: (index, last, 1)}))
+    slice_ = dynamic.node.builder.emit(strided_slice(data, {axis: (index, last, 1)}))
     others = [int64(size) for size in shape]
-    return relax.op.reshape(slice_of_one, [*others[:axis], *indices.shape, *others[axis + 1 :]])
+    return relax.op.reshape(slice_, [*others[:axis], *indices.shape, *others[axis + 1 :]])
 
 
 def _gather_computed(dynamic: _Dynamic, extent: Any, axis: int) -> Expr:

@@ -83,7 +83,7 @@ class Trace:
 
 
 def _parts(func: Any, args: Any) -> int:
-    """Return an upper bound of the number of parts that an operator splits its input into."""
+    """Return an estimate of the number of parts that an operator splits its input into."""
     name = getattr(getattr(func, "overloadpacket", None), "__name__", "")
     if name.removesuffix("_copy") not in _CUTS or not args[0].ndim:
         return 1
