@@ -11,6 +11,7 @@ from tvm.ir import TupleType, Type
 
 from usmp.frontend.onnx.graph.known_shapes import known_shapes
 from usmp.frontend.onnx.graph.node import NotSupported
+from usmp.frontend.onnx.graph.nodes import names_read_in
 from usmp.relax.static_shapes import has_static_shape
 
 UNKNOWN = "unknown"
@@ -21,8 +22,7 @@ class TensorTypes:
     """The types and shapes of the tensors of a graph, as far as they are known."""
 
     def __init__(self, graph: onnx.GraphProto) -> None:
-        self._read = {name for node in graph.node for name in node.input}
-        self._read |= {output.name for output in graph.output}
+        self._read = names_read_in(graph)
         values = (*graph.input, *graph.output, *graph.value_info)
         self._shapes = known_shapes(graph)
         self._dtypes = {
@@ -36,11 +36,11 @@ class TensorTypes:
         return self._dtypes.get(name, UNKNOWN), list(self._shapes.get(name, ()))
 
     def unread(self, names: Sequence[str]) -> frozenset[int]:
-        """Return the indices of outputs that have no name, or that no node reads."""
+        """Return the indices of outputs that have no name, or that nothing reads."""
         return frozenset(i for i, name in enumerate(names) if not name or name not in self._read)
 
     def check(self, names: Sequence[str], ty: Type) -> None:
-        """Check the imported type of a node's outputs that other nodes read.
+        """Check the imported type of a node's outputs that are read.
 
         Raises
         ------

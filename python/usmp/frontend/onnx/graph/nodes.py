@@ -68,13 +68,14 @@ def names_read(node: onnx.NodeProto) -> set[str]:
     return names
 
 
+def names_read_in(graph: onnx.GraphProto) -> set[str]:
+    """Return the names of the tensors that a graph, its nested graphs and its outputs read."""
+    return {output.name for output in graph.output}.union(*map(names_read, graph.node))
+
+
 def _names_read_from_outside(graph: onnx.GraphProto) -> set[str]:
-    read = {output.name for output in graph.output}
     own = {value.name for value in (*graph.input, *graph.initializer)}
-    for node in graph.node:
-        read |= names_read(node)
-        own.update(node.output)
-    return read - own
+    return names_read_in(graph) - own.union(*(node.output for node in graph.node))
 
 
 def tensor_names(graph: onnx.GraphProto) -> set[str]:

@@ -8,7 +8,7 @@ import onnx
 from onnx import numpy_helper
 
 from usmp.frontend.onnx.graph.known_shapes import known_shapes
-from usmp.frontend.onnx.graph.nodes import all_nodes
+from usmp.frontend.onnx.graph.nodes import all_nodes, names_read_in
 
 _CONVOLUTIONS = ("Conv", "ConvInteger")
 _PADDED = frozenset({*_CONVOLUTIONS, "AveragePool", "MaxPool", "LpPool"})
@@ -147,8 +147,7 @@ def _make_parameters_scalar(graph: onnx.GraphProto) -> None:
 
 
 def _leave_out_unread_outputs(graph: onnx.GraphProto) -> None:
-    read = {output.name for output in graph.output}
-    read.update(name for node in all_nodes(graph) for name in node.input)
+    read = names_read_in(graph)
     for node in graph.node:
         while len(node.output) > 1 and node.output[-1] not in read:
             del node.output[-1]

@@ -119,3 +119,27 @@ def test_what_has_no_elements_is_refused_in_branches():
         usmp.UnsupportedModelError, match=r'reads "none", float32\[0, 3\], which has no elements'
     ):
         import_onnx(graph.model("y"), Path("."))
+
+
+def test_outputs_that_only_bodies_read():
+    """A recurrent layer gives all of its outputs that a branch reads."""
+    shape = (4, 1, 1, 3)
+    graph = Graph()
+    x, condition = graph.input("x", [4, 1, 3]), graph.input("c", [], "bool")
+    weights = [graph.weight(1, 3, 3) for _ in range(2)]
+    graph.node("RNN", x, *weights, outputs=["y", "last"], hidden_size=3)
+    branches = {
+        f"{name}_branch": helper.make_graph(
+            [node(operator, ["y"], [name])], name, [], [value(name, FLOAT, shape)]
+        )
+        for name, operator in (("then", "Neg"), ("else", "Identity"))
+    }
+    graph.node("If", condition, outputs=["z"], **branches)
+    content = graph.model("z", "last")
+    reference, factory = Reference(content), usmp.build(import_onnx(content, Path()))
+    data = np.random.default_rng(0).normal(size=(4, 1, 3)).astype(np.float32)
+    for chosen in (True, False):
+        inputs = {"x": data, "c": np.array(chosen)}
+        outputs = factory.run(inputs)
+        for name, expected in reference.run(inputs).items():
+            np.testing.assert_allclose(outputs[name], expected, rtol=1e-5)
