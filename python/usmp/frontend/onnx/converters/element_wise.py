@@ -171,6 +171,11 @@ def bit_cast(node: OnnxNode) -> Expr:
     """Convert `BitCast` between types of equal width."""
     data = node.required(0)
     dtype = str(helper.tensor_dtype_to_np_dtype(int(node.attributes["to"])))
+    if dtype_of(data) in ("float16", "bfloat16"):
+        raise NotSupported(
+            f"the bits of {dtype_of(data)} elements cannot be read; end the model before it, and "
+            "read the bytes as the other type"
+        )
     if dtype == "bool" or np.dtype(dtype).itemsize != np.dtype(dtype_of(data)).itemsize:
         raise NotSupported(f"{dtype_of(data)} elements have no bits of {dtype}")
     return bits.bit_cast(node.builder, data, dtype)
