@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+from random import Random
+
 import numpy as np
 
+import usmp
 from support.index_sweep import Indices, Sweep
+from support.operator_trials.tflite import DRAFTS
+from support.operator_trials.tflite.draw import Draw, Model
+from support.quantized_models.model import Constant, Spec, one_operator
 from support.tflite_builder import Graph, Options, options, per_channel, write_model
+from usmp.frontend.tflite.importer import import_tflite
 
 
 class TfliteSweep(Sweep):
@@ -78,6 +86,50 @@ def _scatters(sweep: TfliteSweep) -> None:
         output = sweep.operator("SCATTER_ND", [indices, updates, shape], (3, 5))
         name = sweep.graph.tensors[indices].name
         sweep.written[output] = (name, np.zeros((3, 5), np.float32))
+
+
+def takes_computed_integers(operator: str) -> bool:
+    """Return whether an operator takes an input from the run that is int32 or int64 in all models.
+
+    Such an input is an index, or else a shape or a number. Other inputs are data, which have other
+    types in some of the models.
+    """
+    models = [DRAFTS[operator](Draw(Random(f"{operator} {seed}"))) for seed in range(_MODELS)]
+    return any(
+        all(map(_is_integer, inputs)) and any(_takes_computed(operator, m, place) for m in models)
+        for place, inputs in enumerate(zip_longest(*(model.inputs for model in models)))
+    )
+
+
+_MODELS = 12
+
+
+def _is_integer(value: Spec | Constant | None) -> bool:
+    """Return whether an input is an integer of 32 or 64 bits, or absent."""
+    if value is None:
+        return True
+    return _spec(value).dtype in ("int32", "int64")
+
+
+def _spec(value: Spec | Constant) -> Spec:
+    """Return the tensor as an input of the model."""
+    if isinstance(value, Constant):
+        return Spec(value.data.shape, 0, 0, value.dtype or value.data.dtype.name)
+    return value
+
+
+def _takes_computed(operator: str, model: Model, place: int) -> bool:
+    """Return whether the model is imported with one input from the run."""
+    inputs = [*model.inputs]
+    value = inputs[place] if place < len(inputs) else None
+    if value is None:
+        return False
+    inputs[place] = _spec(value)
+    try:
+        import_tflite(one_operator(operator, inputs, model.outputs, model.options))
+    except usmp.UnsupportedModelError:
+        return False
+    return True
 
 
 def model_of(sweep: TfliteSweep) -> bytes:

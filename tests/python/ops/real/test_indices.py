@@ -14,7 +14,7 @@ from support.index_sweep import Indices, Sweep, check_sweep
 from support.lazy import lazy
 from support.litert import Reference as LiteRt
 from support.onnx_models import Graph, Reference
-from usmp.frontend.tflite import converters as tflite_converters
+from support.operator_trials.tflite import DRAFTS
 from usmp.frontend.tflite.importer import import_tflite
 
 onnx = lazy("onnx")
@@ -162,36 +162,18 @@ def test_each_onnx_operator_that_takes_indices_is_swept():
     assert taken | FLOATS_AND_ANY | {"EmbedLayerNormalization"} == swept
 
 
-OTHERS_TFLITE = """
-ABS ADD ADD_N ARG_MAX ARG_MIN ASSIGN_VARIABLE AVERAGE_POOL_2D BATCH_MATMUL BATCH_TO_SPACE_ND
-BIDIRECTIONAL_SEQUENCE_LSTM BIDIRECTIONAL_SEQUENCE_RNN BITWISE_XOR BROADCAST_ARGS BROADCAST_TO
-CALL_ONCE CAST COMPLEX_ABS CONCATENATION CONV_2D CUMSUM DEPTHWISE_CONV_2D DEPTH_TO_SPACE DEQUANTIZE
-DIV ELU EQUAL EXP EXPAND_DIMS FILL FLOOR_DIV FLOOR_MOD FULLY_CONNECTED GELU GREATER GREATER_EQUAL
-HARD_SWISH IF IMAG L2_NORMALIZATION LEAKY_RELU LESS LESS_EQUAL LOG LOGISTIC LOG_SOFTMAX MAXIMUM
-MAX_POOL_2D MEAN MINIMUM MIRROR_PAD MUL NEG NON_MAX_SUPPRESSION_V4 NON_MAX_SUPPRESSION_V5 NOT_EQUAL
-PACK PAD PADV2 PRELU QUANTIZE RANGE RANK READ_VARIABLE REAL REDUCE_ALL REDUCE_ANY REDUCE_MAX
-REDUCE_MIN REDUCE_PROD RELU RELU6 RESHAPE RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR REVERSE_V2 RFFT2D
-RIGHT_SHIFT RNN RSQRT SEGMENT_SUM SELECT SELECT_V2 SHAPE SLICE SOFTMAX SPACE_TO_BATCH_ND
-SPACE_TO_DEPTH SPLIT SPLIT_V SQRT SQUARED_DIFFERENCE SQUEEZE STABLEHLO_COMPOSITE STRIDED_SLICE SUB
-SUM SVDF SignalDelay SignalEnergy SignalFftAutoScale SignalFilterBank SignalFilterBankLog
-SignalFilterBankSpectralSubtraction SignalFilterBankSquareRoot SignalFramer SignalIrfft
-SignalOverlapAdd SignalPCAN SignalRfft SignalStacker SignalWindow TANH TFLite_Detection_PostProcess
-TILE TOPK_V2 TRANSPOSE TRANSPOSE_CONV UNIDIRECTIONAL_SEQUENCE_LSTM UNIDIRECTIONAL_SEQUENCE_RNN
-UNPACK VAR_HANDLE WHILE ZEROS_LIKE
-""".split()
-"""TFLite operators that take no indices, or only constant ones."""
-TAKING_TFLITE = set(
-    "DYNAMIC_UPDATE_SLICE EMBEDDING_LOOKUP GATHER GATHER_ND REVERSE_SEQUENCE SCATTER_ND".split()
+VALUES_TFLITE = set(
+    "BROADCAST_ARGS BROADCAST_TO EXPAND_DIMS FILL ONE_HOT RESHAPE TRANSPOSE_CONV".split()
 )
+"""TFLite operators that take integers of the run which lead to no element: shapes and numbers."""
 
 
+@pytest.mark.slow
 def test_each_tflite_operator_that_takes_indices_is_swept():
-    """A new operator belongs to the sweep or to the others."""
-    tables = (tflite_converters.CONVERTERS, tflite_converters.UNQUANTIZED)
-    known = set().union(*tables, tflite_converters.WITH_STORED_WEIGHT)
-    assert tflite_operators.all_operators().operators == TAKING_TFLITE
-    names = {name.removeprefix("CUSTOM ").strip('"') for name in known}
-    assert names - TAKING_TFLITE == set(OTHERS_TFLITE)
+    """Find by the trials of each operator what it takes."""
+    taking = {name for name in DRAFTS if tflite_operators.takes_computed_integers(name)}
+    assert taking >= VALUES_TFLITE
+    assert taking - VALUES_TFLITE == tflite_operators.all_operators().operators
 
 
 def one_node(operator, indices, updates=None, opset=18, **attributes):
