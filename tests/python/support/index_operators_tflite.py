@@ -74,6 +74,7 @@ def all_operators() -> TfliteSweep:
     )
     sweep.operator("EMBEDDING_LOOKUP", [sweep.index(2, extents=3), stored], (2, 5))
     _scatters(sweep)
+    _segments(sweep)
     return sweep
 
 
@@ -86,6 +87,18 @@ def _scatters(sweep: TfliteSweep) -> None:
         output = sweep.operator("SCATTER_ND", [indices, updates, shape], (3, 5))
         name = sweep.graph.tensors[indices].name
         sweep.written[output] = (name, np.zeros((3, 5), np.float32))
+
+
+def _segments(sweep: TfliteSweep) -> None:
+    data, number = sweep.of(3, 5), sweep.graph.constant(np.array(4, np.int32))
+    largest = np.finfo(np.float32).max
+    for reduction, empty in {"SUM": 0, "PROD": 1, "MIN": largest, "MAX": -largest}.items():
+        for outer, shape in (((3,), (4, 5)), ((3, 5), (4,))):
+            segments = sweep.index(*outer, extents=4)
+            inputs = [data, segments, number]
+            output = sweep.operator(f"UNSORTED_SEGMENT_{reduction}", inputs, shape)
+            name = sweep.graph.tensors[segments].name
+            sweep.written[output] = (name, np.full(shape, empty, np.float32))
 
 
 def takes_computed_integers(operator: str) -> bool:

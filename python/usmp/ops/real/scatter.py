@@ -193,7 +193,7 @@ def scattered(
     return relax.call_tir(variable, tensors, out_ty=data.ty)
 
 
-def scattered_to_zeros(
+def scattered_to_constant(
     builder: relax.BlockBuilder,
     name: str,
     tensors: Sequence[relax.Expr],
@@ -201,9 +201,10 @@ def scattered_to_zeros(
     coordinates: Coordinates,
     combine: Combination,
     *,
+    initial: tirx.Expr | None = None,
     from_end: bool = True,
 ) -> relax.Expr:
-    """Append a call of a PrimFunc that writes updates into zeros, in their order.
+    """Append a call of a PrimFunc that writes updates into equal elements, in their order.
 
     Parameters
     ----------
@@ -213,16 +214,18 @@ def scattered_to_zeros(
         type of the result.
     coordinates
         maps an iteration to the coordinates of its update.
+    initial
+        the element everywhere before any update; 0 by default.
     from_end
         whether a negative index counts from the end of its axis.
     """
-    zero = tirx.const(0, str(result.dtype))
+    first = tirx.const(0, str(result.dtype)) if initial is None else initial
 
     def body(*buffers: tirx.Buffer) -> tirx.Stmt:
         *inputs, output = buffers
         cleared = loops(
             [int(extent) for extent in output.shape],
-            lambda place: tirx.BufferStore(output, zero, list(place)),
+            lambda place: tirx.BufferStore(output, first, list(place)),
         )
         extents = shape_of(tensors[-1])
         written = _written(output, inputs, extents, coordinates, combine, from_end=from_end)

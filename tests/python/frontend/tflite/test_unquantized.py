@@ -235,6 +235,110 @@ REFUSED: dict[str, tuple[str, list, Spec, Options | None, str]] = {
         None,
         "the segments do not count up from 0, each the same as or one more than that before it",
     ),
+    "segment_outside": (
+        "UNSORTED_SEGMENT_SUM",
+        [real(3, 2), int32(0, -1, 4), scalar(4)],
+        real(4, 2),
+        None,
+        "segment 4 is outside of 4 segments; those from 0 to 3 are inside, and negative ones are "
+        "left out",
+    ),
+    **{
+        f"{count}_segments": (
+            "UNSORTED_SEGMENT_MAX",
+            [real(2), int32(-1, -1), scalar(count)],
+            real(0),
+            None,
+            f"{count} segments; at least 1 is supported",
+        )
+        for count in (0, -1)
+    },
+    "several_numbers_of_segments": (
+        "UNSORTED_SEGMENT_MIN",
+        [real(2), int32(0, 1), int32(3, 3)],
+        real(3),
+        None,
+        'the number of segments "t2" has shape [2]; it should be one number',
+    ),
+    "computed_number_of_segments": (
+        "UNSORTED_SEGMENT_PROD",
+        [real(2), int32(0, 1), whole(1)],
+        real(3),
+        None,
+        'input 2, "t2", is computed; only a constant is supported',
+    ),
+    "no_number_of_segments": (
+        "UNSORTED_SEGMENT_PROD",
+        [real(2), int32(0, 1)],
+        real(3),
+        None,
+        "input 2 is missing",
+    ),
+    "segments_of_other_axes": (
+        "UNSORTED_SEGMENT_SUM",
+        [real(2, 3), int32(0, 1, 2), scalar(3)],
+        real(3, 3),
+        None,
+        'the segments "t1" has shape [3]; it should be [2]',
+    ),
+    "segments_of_more_axes": (
+        "UNSORTED_SEGMENT_SUM",
+        [real(2), whole(2, 1), scalar(3)],
+        real(3),
+        None,
+        'the segments "t1" has shape [2, 1]; it should be [2]',
+    ),
+    "long_segments": (
+        "UNSORTED_SEGMENT_SUM",
+        [real(2), whole(2, dtype="int64"), scalar(3)],
+        real(3),
+        None,
+        'the segments "t1" is of type int64; supported: int32',
+    ),
+    "long_number_of_segments": (
+        "UNSORTED_SEGMENT_SUM",
+        [real(2), int32(0, 1), Constant(np.array(3))],
+        real(3),
+        None,
+        'the number of segments "t2" is of type int64; supported: int32',
+    ),
+    "segments_of_long_integers": (
+        "UNSORTED_SEGMENT_SUM",
+        [whole(2, dtype="int64"), int32(0, 1), scalar(3)],
+        whole(3, dtype="int64"),
+        None,
+        'input "t0" is of type int64; supported: float32, int32',
+    ),
+    "segments_of_bytes": (
+        "UNSORTED_SEGMENT_SUM",
+        [Spec((2,), 0.1, 0), int32(0, 1), scalar(3)],
+        Spec((3,), 0.1, 0),
+        None,
+        "not supported on integers of 8 or 16 bits; compute it in float32, replace it, or end the "
+        "model before it",
+    ),
+    "too_many_segments": (
+        "UNSORTED_SEGMENT_SUM",
+        [real(2), int32(0, 1), scalar(2**31 - 1)],
+        real(3),
+        None,
+        "a tensor of shape [2147483647] takes 8589934588 bytes; a tensor may take 268435456, which "
+        "--max-model-bytes (in Python max_model_bytes) can raise",
+    ),
+    "other_number_of_segments": (
+        "UNSORTED_SEGMENT_SUM",
+        [real(2), int32(0, 1), scalar(4)],
+        real(3),
+        None,
+        'output "t3" is float32[3]; the inputs and options give float32[4]',
+    ),
+    "segments_of_another_type": (
+        "UNSORTED_SEGMENT_SUM",
+        [real(2), int32(0, 1), scalar(3)],
+        whole(3),
+        None,
+        'output "t3" is int32[3]; the inputs and options give float32[3]',
+    ),
     "operands_that_do_not_go_together": (
         "FLOOR_MOD",
         [REAL, real(2)],

@@ -111,16 +111,6 @@ REFUSED = by_operator(
         never_compared("use MAX_POOL_2D or AVERAGE_POOL_2D, or CUMSUM for sums"),
     ),
     (
-        "UNSORTED_SEGMENT_SUM",
-        never_compared("use SEGMENT_SUM if the indices are in order, or ONE_HOT and BATCH_MATMUL"),
-    ),
-    (
-        "UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_MIN UNSORTED_SEGMENT_PROD",
-        never_compared(
-            "use SELECT_V2 with a mask for each segment, and REDUCE_MAX, REDUCE_MIN or REDUCE_PROD"
-        ),
-    ),
-    (
         " ".join(
             sorted(
                 name

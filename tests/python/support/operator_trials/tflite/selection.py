@@ -1,4 +1,4 @@
-"""Elements that are ordered, or added where indices say."""
+"""Elements that are ordered, or combined where indices say."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from support.operator_trials.tflite.draw import Draft, Draw, Model
 from support.operator_trials.trial import Tolerance
-from support.quantized_models.model import Constant, Spec, int32
+from support.quantized_models.model import Constant, Spec, int32, scalar
 from support.tflite_builder import options
 
 _SUMS = Tolerance(1e-5, 1e-4)
@@ -45,8 +45,30 @@ def segment_sum(draw: Draw) -> Model:
     return Model([x, Constant(segments)], [y], options("SegmentSumOptions"), tolerance=_SUMS)
 
 
+def unsorted_segment(reduction: str) -> Draft:
+    """Return what draws segments over the first axes, some of them empty or negative."""
+
+    def draft(draw: Draw) -> Model:
+        x = draw.spec(draw.shape(0, 4), draw.dtype())
+        rank, count = draw.number(0, len(x.shape)), draw.number(1, 6)
+        segments: Spec | Constant = Spec(x.shape[:rank], 0, 0, "int32")
+        if draw.flag():
+            drawn = draw.generator.integers(-2, count, x.shape[:rank])
+            segments = Constant(np.asarray(drawn, np.int32))
+        number = draw.choice([scalar(count), int32(count)])
+        table = options(f"UnsortedSegment{reduction.title()}Options")
+        y = x(count, *x.shape[rank:])
+        return Model([x, segments, number], [y], table, {1: (-2, count - 1)})
+
+    return draft
+
+
 DRAFTS: dict[str, Draft] = {
     "SCATTER_ND": scatter_nd,
     "SEGMENT_SUM": segment_sum,
     "TOPK_V2": top_k,
+    **{
+        f"UNSORTED_SEGMENT_{reduction}": unsorted_segment(reduction)
+        for reduction in ("MAX", "MIN", "PROD", "SUM")
+    },
 }

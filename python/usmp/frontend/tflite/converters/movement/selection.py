@@ -1,4 +1,4 @@
-"""TOPK_V2, SCATTER_ND and SEGMENT_SUM: elements that are ordered, or added where indices say."""
+"""TOPK_V2, SCATTER_ND and segments: elements that are ordered, or combined where indices say."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from usmp.ops.real.scatter import (
     Combination,
     Coordinates,
     at_positions,
-    scattered_to_zeros,
+    scattered_to_constant,
     slices_along,
 )
+from usmp.ops.real.segments import SegmentReduction, reduce_segments
 from usmp.ops.real.top_k import top_elements
 
 
@@ -102,6 +103,43 @@ def convert_segment_sum(context: Context, operator: TfliteOperator) -> None:
     _add_to_zeros(context, operator, segments, data, slices_along(0))
 
 
+_SEGMENT_REDUCTIONS: dict[str, SegmentReduction] = {
+    "UNSORTED_SEGMENT_MAX": "max",
+    "UNSORTED_SEGMENT_MIN": "min",
+    "UNSORTED_SEGMENT_PROD": "prod",
+    "UNSORTED_SEGMENT_SUM": "sum",
+}
+
+
+@converts(*_SEGMENT_REDUCTIONS, quantized=False)
+def convert_unsorted_segments(context: Context, operator: TfliteOperator) -> None:
+    """Reduce the slices of each segment, and leave out those of negative segments.
+
+    Inputs: data, the segment of each slice over the first axes, and the number of segments.
+    """
+    data, segments, number = (operator.input(index) for index in range(3))
+    require_types(operator, data, "input", ("float32", "int32"))
+    require_types(operator, segments, "the segments", ("int32",))
+    require_types(operator, number, "the number of segments", ("int32",))
+    require_shape(operator, segments, "the segments", data.shape[: len(segments.shape)])
+    if number.shape not in ((), (1,)):
+        raise operator.unsupported(
+            f'the number of segments "{number.name}" has shape {list(number.shape)}; it should be '
+            "one number"
+        )
+    count = int(operator.constant(2).reshape(()))
+    if count < 1:
+        raise operator.unsupported(f"{count} segments; at least 1 is supported")
+    if segments.data is not None and segments.data.max(initial=-1) >= count:
+        raise operator.unsupported(
+            f"segment {segments.data.max()} is outside of {count} segments; those from 0 to "
+            f"{count - 1} are inside, and negative ones are left out"
+        )
+    value, places = context.value(data), context.value(segments)
+    reduction = _SEGMENT_REDUCTIONS[operator.name]
+    context.set_moved(operator, reduce_segments(context.builder, value, places, count, reduction))
+
+
 def _add_to_zeros(
     context: Context,
     operator: TfliteOperator,
@@ -116,7 +154,7 @@ def _add_to_zeros(
     result = relax.TensorType(output.shape, output.dtype)
     tensors = [context.value(indices), context.value(updates)]
     name = operator.name.lower()
-    added = scattered_to_zeros(
+    added = scattered_to_constant(
         context.builder, name, tensors, result, coordinates, combine, from_end=False
     )
     context.set_moved(operator, added)
