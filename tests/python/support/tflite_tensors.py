@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import tflite
 
-_TYPES = {
-    getattr(tflite.TensorType, name.upper()): np.dtype(name)
-    for name in "float16 float32 int8 uint8 int16 uint16 int32 uint32 int64 uint64 bool".split()
-}
+_NAMES = """float16 float32 float64 int8 uint8 int16 uint16 int32 uint32 int64 uint64
+bool""".split()
+_TYPES = {getattr(tflite.TensorType, name.upper()): np.dtype(name) for name in _NAMES}
 
 
 @dataclass(frozen=True)

@@ -339,6 +339,43 @@ REFUSED: dict[str, tuple[str, list, Spec, Options | None, str]] = {
         None,
         'output "t3" is int32[3]; the inputs and options give float32[3]',
     ),
+    "bits_of_float16": (
+        "BITCAST",
+        [whole(2, dtype="float16")],
+        whole(2, dtype="int16"),
+        None,
+        'input "t0" is of type float16; supported: float32, float64, int8, uint8, int16, uint16, '
+        "int32, uint32, int64, uint64, bool",
+    ),
+    "bits_as_truth_values": (
+        "BITCAST",
+        [whole(2, dtype="uint8")],
+        whole(2, dtype="bool"),
+        None,
+        'output "t1" is of type bool; supported: float32, float64, int8, uint8, int16, uint16, '
+        "int32, uint32, int64, uint64",
+    ),
+    "bits_of_half_an_element": (
+        "BITCAST",
+        [whole(4, 2, dtype="int16")],
+        whole(4, dtype="int64"),
+        None,
+        'input "t0" is int16[4, 2]; 4 elements on its last axis make one of int64',
+    ),
+    "bits_of_one_byte": (
+        "BITCAST",
+        [whole(dtype="uint8")],
+        whole(),
+        None,
+        'input "t0" is uint8[]; 4 elements on its last axis make one of int32',
+    ),
+    "bits_in_another_shape": (
+        "BITCAST",
+        [whole(2)],
+        whole(2, dtype="int8"),
+        None,
+        'output "t1" is int8[2]; the inputs and options give int8[2, 4]',
+    ),
     "operands_that_do_not_go_together": (
         "FLOOR_MOD",
         [REAL, real(2)],

@@ -90,10 +90,6 @@ REFUSED = by_operator(
         "PLACEHOLDER_FOR_GREATER_OP_CODES",
         Refusal("the file does not say which operator it is", "convert the model again"),
     ),
-    (
-        "BITCAST",
-        never_compared("end the model before it, and read its bytes as the other type"),
-    ),
     ("BUCKETIZE", never_compared("compare with each boundary by GREATER_EQUAL, and SUM")),
     ("CONV_3D_TRANSPOSE", never_compared("use TRANSPOSE_CONV over two axes, or PAD and CONV_3D")),
     ("DILATE", never_compared("RESHAPE to one more axis, PAD it with zeros, and RESHAPE again")),

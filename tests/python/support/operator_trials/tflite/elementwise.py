@@ -48,6 +48,8 @@ _OUTPUTS = {
     "LOGISTIC": {"int8": (1 / 256, -128), "uint8": (1 / 256, 0), "int16": (1 / 32768, 0)},
     "TANH": {"int8": (1 / 128, 0), "uint8": (1 / 128, 128), "int16": (1 / 32768, 0)},
 }
+_OTHERS = ("float64", "uint16", "uint32", "uint64")
+"""Types that BITCAST takes beside those of most operators."""
 _LIMITS = {
     "COS": (-20.0, 20.0),
     "SIN": (-20.0, 20.0),
@@ -204,6 +206,17 @@ def cast(draw: Draw) -> Model:
     return Model([x], [Spec(x.shape, 0, 0, y)], options("CastOptions"), limits)
 
 
+def bitcast(draw: Draw) -> Model:
+    """Draw elements of the same size, or a last axis of smaller ones on either side."""
+    x = draw.spec(draw.shape(0, 4), draw.dtype((*TYPES, *_OTHERS)))
+    y = draw.choice([dtype for dtype in (*TYPES, *_OTHERS) if dtype != "bool"])
+    sizes = np.dtype(x.dtype).itemsize, np.dtype(y).itemsize
+    before, after = (max(sizes) // size for size in sizes)
+    given = x(*x.shape, *([before] if before > 1 else []))
+    result = draw.spec((*x.shape, *([after] if after > 1 else [])), y)
+    return Model([given], [result], options("BitcastOptions"))
+
+
 def logical_not(draw: Draw) -> Model:
     x = Spec(draw.shape(), 0, 0, "bool")
     return Model([x], [x])
@@ -266,6 +279,7 @@ DRAFTS: dict[str, Draft] = {
         )
     },
     "ADD_N": add_n,
+    "BITCAST": bitcast,
     "CAST": cast,
     "DEQUANTIZE": dequantize,
     "GELU": gelu,

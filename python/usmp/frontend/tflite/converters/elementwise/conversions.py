@@ -1,13 +1,15 @@
-"""QUANTIZE and DEQUANTIZE."""
+"""QUANTIZE, DEQUANTIZE and BITCAST."""
 
 from __future__ import annotations
 
+import numpy as np
 from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts
 from usmp.frontend.tflite.file.model import TfliteOperator
 from usmp.frontend.tflite.options import require_same_shape, require_types
 from usmp.ops import quantized
+from usmp.ops.real.bits import bit_cast
 
 _SMALL = ("int8", "uint8", "int16")
 _OUTPUTS = {
@@ -18,6 +20,8 @@ _OUTPUTS = {
     "int32": ("int8", "int16"),
 }
 """Types of the input of a QUANTIZE -> those of the output, as the reference kernels have them."""
+_WITH_BITS = tuple("float32 float64 int8 uint8 int16 uint16 int32 uint32 int64 uint64".split())
+"""Types of which any bits are an element, and whose bits can be read."""
 
 
 @converts("QUANTIZE")
@@ -80,3 +84,21 @@ def convert_float16(context: Context, operator: TfliteOperator) -> None:
         context.stored[output.index] = data
     else:
         context.set_moved(operator, relax.op.astype(context.value(data), "float32"))
+
+
+@converts("BITCAST", moves=True)
+def convert_bitcast(context: Context, operator: TfliteOperator) -> None:
+    """Read the bits as elements of another type.
+
+    A larger element becomes a last axis of smaller ones, and such an axis becomes one element.
+    """
+    data, output = operator.input(0), operator.output
+    require_types(operator, data, "input", (*_WITH_BITS, "bool"))
+    require_types(operator, output, "output", _WITH_BITS)
+    ratio = np.dtype(output.dtype).itemsize // np.dtype(data.dtype).itemsize
+    if ratio > 1 and data.shape[-1:] != (ratio,):
+        raise operator.unsupported(
+            f'input "{data.name}" is {data.dtype}{list(data.shape)}; {ratio} elements on its last '
+            f"axis make one of {output.dtype}"
+        )
+    context.set_moved(operator, bit_cast(context.builder, context.value(data), output.dtype))
