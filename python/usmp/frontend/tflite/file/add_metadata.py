@@ -1,9 +1,9 @@
-"""Add an entry of metadata to a TFLite file, all bytes of which stay as they are.
+"""Adding metadata to a TFLite file, whose bytes stay unchanged behind a new root table.
 
-The file is a flatbuffer: a table refers to what belongs to it by its distance, and what is referred
-to lies behind. So a new root table goes before the old file. It has the fields of the old root,
-except that its lists of buffers and of metadata are longer by one; nothing else is written again.
-https://flatbuffers.dev/internals/ says how tables, lists and texts are stored.
+The file is a flatbuffer: tables refer to other tables by distance, and only forward. So a new root
+table goes before the old file. It has the fields of the old root, but its lists of buffers and of
+metadata are longer by one. https://flatbuffers.dev/internals/ says how tables, lists and texts are
+stored.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from usmp.support.errors import UnsupportedModelError
 
 _IDENTIFIER = b"TFL3"
 _ALIGNMENT = 16
-"""Bytes; the largest alignment that the schema asks for, of the data of buffers."""
+"""Bytes; the largest alignment that the schema requires, for the data of buffers."""
 _LARGEST_BYTES = 2**31 - 1
-"""Of a flatbuffer."""
+"""Most bytes of a flatbuffer."""
 _OFFSET_BYTES = 4
 _VERSION, _BUFFERS, _METADATA = 0, 4, 6
 """Fields of the root, by their numbers in the schema."""
@@ -30,26 +30,26 @@ _NAME, _BUFFER = 0, 1
 _DATA = 0
 """Field of a buffer."""
 _KNOWN_FIELDS = 10
-"""How many the schema has; all but the version are distances."""
+"""The number of fields in the root's schema; all but the version are distances."""
 
 
 def with_metadata(content: bytes, name: str, data: bytes) -> bytes:
-    """The model with `data` as metadata `name`, in the place of any that has this name.
+    """Return the model with `data` as metadata `name`, which replaces any of this name.
 
     Parameters
     ----------
     content
-        of a file that `check_tflite` has found whole.
+        the bytes of a file that `check_tflite` accepts.
 
     Raises
     ------
     UnsupportedModelError
-        the root of the model has fields that are not known, its metadata is damaged, or the file
-        would be too large.
+        the root of the model has unknown fields, its metadata is damaged, or the file would be too
+        large.
     """
     root = tflite.Model.GetRootAsModel(content, 0)
     names = metadata_names(root)
-    metadata = [e for e, of in zip(_elements(root, _METADATA), names, strict=True) if of != name]
+    metadata = [e for e, n in zip(_elements(root, _METADATA), names, strict=True) if n != name]
     buffers = _elements(root, _BUFFERS)
     fields = _fields(root)
     front = _Front()
@@ -83,7 +83,7 @@ def with_metadata(content: bytes, name: str, data: bytes) -> bytes:
 
 
 def metadata_names(model: tflite.Model) -> list[str]:
-    """The names of the metadata of a model.
+    """Return the names of a model's metadata.
 
     Raises
     ------
@@ -108,23 +108,23 @@ def metadata_names(model: tflite.Model) -> list[str]:
 
 @dataclass
 class _Front:
-    """What stands before the old file; offsets in it are filled in as what they refer to is added.
+    """The bytes before the old file; an offset is filled in when its target is added.
 
     Parameters
     ----------
     content
-        at first the distance to the root, and what says which kind of file it is.
+        the bytes so far: at first room for the distance to the root, and the file identifier.
     """
 
     content: bytearray = field(default_factory=lambda: bytearray(4) + _IDENTIFIER)
 
     def add_table(self, fields: Sequence[int], at: int) -> dict[int, int]:
-        """Add a table with these fields, each of four bytes; the offset `at` refers to it.
+        """Add a table with these fields, each of four bytes, and refer to it at `at`.
 
         Returns
         -------
         dict[int, int]
-            Where each field lies.
+            The position of each field.
         """
         places = {number: 4 * (1 + order) for order, number in enumerate(sorted(fields))}
         slots = [places.get(number, 0) for number in range(max(fields) + 1)]
@@ -141,7 +141,7 @@ class _Front:
         return {number: table + place for number, place in places.items()}
 
     def add_list(self, at: int, count: int) -> list[int]:
-        """Add a list of offsets; where they lie."""
+        """Add a list of offsets, and return their positions."""
         self.pad(_OFFSET_BYTES)
         self.refer(at, len(self.content))
         self.content += struct.pack("<I", count)
@@ -150,13 +150,13 @@ class _Front:
         return [first + _OFFSET_BYTES * number for number in range(count)]
 
     def add_bytes(self, at: int, data: bytes, alignment: int) -> None:
-        """Add bytes after how many they are, and a zero, which ends texts."""
+        """Add the number of bytes, the bytes, and a zero, which terminates strings."""
         self.pad(alignment, before=_OFFSET_BYTES)
         self.refer(at, len(self.content))
         self.content += struct.pack("<I", len(data)) + data + b"\0"
 
     def pad(self, alignment: int, before: int = 0) -> None:
-        """Add zeros until what comes `before` bytes later is aligned."""
+        """Add zeros until the position `before` bytes later is aligned."""
         self.content += bytes(-(len(self.content) + before) % alignment)
 
     def put(self, place: int, number: int) -> None:
@@ -169,7 +169,7 @@ class _Front:
 
 
 def _fields(root: tflite.Model) -> dict[int, int]:
-    """The fields that the root has, and where in the file that lies which they refer to."""
+    """Return the fields that the root has, and the position in the file that each refers to."""
     table = root._tab
     (to_vtable,) = struct.unpack_from("<i", table.Bytes, table.Pos)
     (size,) = struct.unpack_from("<H", table.Bytes, table.Pos - to_vtable)
@@ -184,10 +184,10 @@ def _fields(root: tflite.Model) -> dict[int, int]:
 
 
 def _elements(root: tflite.Model, number: int) -> list[int]:
-    """Where in the file the tables of a list lie."""
+    """Return the positions in the file of a list's tables."""
     table = root._tab
     slot = table.Offset(4 + 2 * number)
     if not slot:
         return []
     first, count = table.Vector(slot), table.VectorLen(slot)
-    return [int(table.Indirect(first + _OFFSET_BYTES * each)) for each in range(count)]
+    return [int(table.Indirect(first + _OFFSET_BYTES * index)) for index in range(count)]

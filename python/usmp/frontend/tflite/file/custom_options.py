@@ -15,10 +15,11 @@ from usmp.frontend.tflite.file.model import TfliteOperator
 from usmp.frontend.tflite.file.read import READER_ERRORS
 
 _ERRORS = (*READER_ERRORS, AssertionError, KeyError)
-"""Also of a name that is missing, which the error has, and of a type that there is not."""
+"""Errors of damaged options; also of a missing name, which the error has, and of an unknown
+type."""
 
 _LONGEST_LIST = 300
-"""Of what the file calls its options, in characters of a message."""
+"""Most characters of a message that list the options in the file."""
 
 
 class CustomOptions:
@@ -27,12 +28,12 @@ class CustomOptions:
     Parameters
     ----------
     operator
-        whose options are read.
+        the operator whose options are read.
 
     Raises
     ------
     UnsupportedModelError
-        it has none, or they are no map.
+        the operator has no options, or they are no map.
     """
 
     def __init__(self, operator: TfliteOperator) -> None:
@@ -48,7 +49,7 @@ class CustomOptions:
             raise operator.unsupported("its custom options are no FlexBuffers map")
 
     def integer(self, name: str, default: int | None = None) -> int:
-        """An option that is an integer.
+        """Return an option that is an integer.
 
         Raises
         ------
@@ -61,7 +62,7 @@ class CustomOptions:
         return value
 
     def flag(self, name: str, default: bool) -> bool:
-        """An option that is true or false, which may be written as a number.
+        """Return an option that is a boolean, which may be written as a number.
 
         Raises
         ------
@@ -74,12 +75,12 @@ class CustomOptions:
         return bool(value)
 
     def real(self, name: str) -> float:
-        """An option that is a number, rounded to float32.
+        """Return an option that is a number, rounded to float32.
 
         Raises
         ------
         UnsupportedModelError
-            it is missing, not a number, or something else.
+            it is missing, NaN, or something else.
         """
         value = self._value(name, None)
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -92,10 +93,10 @@ class CustomOptions:
 
     def _value(self, name: str, default: Any) -> Any:
         try:
-            found = self._map[name]
-            # What contains others is not read: it could be large.
-            value = found.Value if found.IsNumeric or found.IsBool else found
-            is_null = found.IsNull
+            entry = self._map[name]
+            # Containers are not read, because they could be large.
+            value = entry.Value if entry.IsNumeric or entry.IsBool else entry
+            is_null = entry.IsNull
         except _ERRORS as error:
             if error.args != (name,):
                 raise self._damaged() from error
@@ -119,18 +120,18 @@ class CustomOptions:
 def integer_options(
     operator: TfliteOperator, limits: Mapping[str, tuple[int, int]]
 ) -> dict[str, int]:
-    """All options of a custom operator by name, which must be integers or booleans.
+    """Return all options of a custom operator by name; they must be integers or booleans.
 
     Parameters
     ----------
     limits
-        the least and the greatest value of each option, by names in alphabetical order, as the
-        kernels read them. There may be no other options.
+        the least and the greatest value of each option. Names are in alphabetical order, as the
+        kernels read them, and there may be no other options.
 
     Raises
     ------
     UnsupportedModelError
-        options are missing, or not these, or out of their limits.
+        options are missing, unknown, or out of their limits.
     """
     content = _content(operator)
     if not content:
@@ -143,8 +144,8 @@ def integer_options(
             f"{_listed(list(limits))}"
         ) from error
     if list(values) != list(limits):
-        given = _listed(list(values))[:_LONGEST_LIST]
-        raise operator.unsupported(f"it has the options {given}, not {_listed(list(limits))}")
+        listed = _listed(list(values))[:_LONGEST_LIST]
+        raise operator.unsupported(f"it has the options {listed}, not {_listed(list(limits))}")
     for name, (least, greatest) in limits.items():
         if not least <= values[name] <= greatest:
             raise operator.unsupported(
@@ -154,12 +155,12 @@ def integer_options(
 
 
 def _integers(content: bytes, count: int) -> dict[str, int]:
-    """A map with so many entries.
+    """Return a map of `count` integers.
 
     Raises
     ------
     TypeError
-        it is no map, has another number of entries, or one that is no integer.
+        it is no map, has another number of entries, or has one that is no integer.
     """
     entries = _map(content)
     if entries is None:
@@ -181,12 +182,12 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _content(operator: TfliteOperator) -> bytes:
-    """The options as the file has them; nothing if it has none."""
+    """Return the bytes of the options, none if there are no options."""
     table = operator.table
     return bytes(table.CustomOptionsAsNumpy()) if table.CustomOptionsLength() else b""
 
 
 def _map(content: bytes) -> Any:
-    """The map, or None if it is something else; one of `_ERRORS` if it points outside of itself."""
+    """Return the map, or None if it is something else; raise one of `_ERRORS` if it is damaged."""
     root = flexbuffers.GetRoot(content)
     return root.AsMap if root.IsMap else None

@@ -9,9 +9,9 @@ from usmp.frontend.tflite.file.read import operator_name, vector
 
 
 class Tensors(dict[int, TfliteTensor]):
-    """The tensors of a graph by their index, which share what is inferred of them.
+    """The tensors of a graph by their index, which share inferred values and shapes.
 
-    A tensor is made when it is first asked for: a small file may run a large graph often.
+    A tensor is created on first use, because a small file may run a large graph many times.
     """
 
     def __init__(self, model: tflite.Model, graph: tflite.SubGraph) -> None:
@@ -31,7 +31,7 @@ def operators_of(
     Parameters
     ----------
     tensors
-        the tensors of the graph, if they were made before.
+        the tensors of the graph, if they exist already.
     """
     tensors = Tensors(model, graph) if tensors is None else tensors
     operators = []

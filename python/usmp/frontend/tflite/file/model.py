@@ -38,14 +38,14 @@ _OPTION_NAMES = {number: name for name, number in vars(tflite.BuiltinOptions).it
 
 @dataclass
 class Inferred:
-    """What follows of tensors of a graph before any run, by their index.
+    """Values and shapes of a graph's tensors that are known before any run, by tensor index.
 
     Parameters
     ----------
     values
-        of those that operators compute, but of shapes alone.
+        the values that operators compute from shapes.
     shapes
-        of those whose extents the file leaves open.
+        the shapes of tensors whose extents the file leaves open.
     """
 
     values: dict[int, np.ndarray] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class TfliteTensor:
     index
         its index in the graph's list of tensors.
     inferred
-        what is known of the tensors of the graph beside what the file says.
+        values and shapes that are inferred, for all tensors of the graph.
     """
 
     model: tflite.Model
@@ -71,7 +71,7 @@ class TfliteTensor:
 
     @cached_property
     def table(self) -> tflite.Tensor:
-        """The tensor in the file."""
+        """The tensor's table in the file."""
         return self.graph.Tensors(self.index)
 
     @cached_property
@@ -86,19 +86,20 @@ class TfliteTensor:
 
     @cached_property
     def _stored_shape(self) -> tuple[int, ...]:
-        """The extents that the file has."""
+        """The extents in the file."""
         return tuple(vector(self.table, "Shape"))
 
     @cached_property
     def open_axes(self) -> tuple[int, ...]:
-        """The axes whose extents the file leaves open, and has a number for all the same."""
+        """The axes that the file leaves open, although it stores an extent for each."""
         extents = vector(self.table, "ShapeSignature")
         if len(extents) != len(self._stored_shape):
             return ()
         return tuple(axis for axis, extent in enumerate(extents) if extent < 0)
 
     def take_shape(self, shape: tuple[int, ...]) -> None:
-        """Take a shape that follows from the inputs, if it is the file's but for open extents."""
+        """Set the shape that follows from the inputs, unless it contradicts an extent of the
+        file."""
         closed = [axis for axis in range(len(shape)) if axis not in self.open_axes]
         stored = self._stored_shape
         if len(shape) != len(stored) or min(shape, default=0) < 0:
@@ -135,12 +136,12 @@ class TfliteTensor:
 
     @property
     def is_computed(self) -> bool:
-        """Whether an operator computes it, of what is known."""
+        """Whether its values were computed by an operator, before any run."""
         return self.index in self.inferred.values
 
     @cached_property
     def _stored(self) -> np.ndarray | None:
-        """The values that the file has."""
+        """The values in the file."""
         buffer = self.model.Buffers(self.table.Buffer())
         if self.table.IsVariable() or (buffer.DataLength() == 0 and 0 not in self.shape):
             return None
@@ -160,7 +161,7 @@ class TfliteTensor:
 
     @cached_property
     def quantization(self) -> Quantization | None:
-        """How its integers stand for real numbers; None if the file does not say.
+        """Its scales and zero points; None if the file has none.
 
         Raises
         ------
@@ -187,7 +188,7 @@ class TfliteTensor:
 
 
 def _unpack_int4(content: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Two elements a byte, the first in the low half, as int8."""
+    """Return the elements as int8; a byte has two, the first in its low half."""
     signed = content.view(np.int8)
     pairs = np.stack([np.left_shift(signed, 4) >> 4, signed >> 4], axis=-1)
     return pairs.reshape(-1)[: int(np.prod(shape))].reshape(shape)
@@ -202,9 +203,9 @@ class TfliteOperator:
     position
         its number in the order of execution.
     name
-        as in "CONV_2D".
+        its name in the schema, such as "CONV_2D".
     inputs
-        None where an optional input is not given.
+        its inputs; None where an optional input is not given.
     """
 
     position: int
@@ -215,7 +216,7 @@ class TfliteOperator:
     model: tflite.Model
 
     def options(self, kind: type) -> Any:
-        """The builtin options, read as `kind`.
+        """Return the builtin options, read as `kind`.
 
         Raises
         ------
@@ -224,10 +225,10 @@ class TfliteOperator:
         """
         if self.table.BuiltinOptions() is None:
             raise self.unsupported("it has no options")
-        given = self.table.BuiltinOptionsType()
-        if given != getattr(tflite.BuiltinOptions, kind.__name__):
+        number = self.table.BuiltinOptionsType()
+        if number != getattr(tflite.BuiltinOptions, kind.__name__):
             raise self.unsupported(
-                f"it has options of type {_OPTION_NAMES.get(given, given)}, not {kind.__name__}"
+                f"it has options of type {_OPTION_NAMES.get(number, number)}, not {kind.__name__}"
             )
         options = read_options(self.table, kind)
         if options is None:
@@ -235,7 +236,7 @@ class TfliteOperator:
         return options
 
     def input(self, index: int) -> TfliteTensor:
-        """A required input.
+        """Return a required input.
 
         Raises
         ------
@@ -248,11 +249,11 @@ class TfliteOperator:
         return tensor
 
     def optional_input(self, index: int) -> TfliteTensor | None:
-        """An input, or None."""
+        """Return an input, or None if it is not given."""
         return self.inputs[index] if index < len(self.inputs) else None
 
     def constant(self, index: int) -> np.ndarray:
-        """The values of an input that must be known at compile time.
+        """Return the values of an input that must be known at compile time.
 
         Raises
         ------
@@ -267,7 +268,7 @@ class TfliteOperator:
         return tensor.data
 
     def integers(self, index: int) -> np.ndarray:
-        """A constant input of int32 or int64, such as axes or sizes.
+        """Return a constant input of int32 or int64, such as axes or sizes.
 
         Raises
         ------
@@ -296,12 +297,12 @@ class TfliteOperator:
         return self.outputs[0]
 
     def quantization(self, tensor: TfliteTensor) -> Quantization:
-        """The scale and zero point of an activation.
+        """Return the scale and zero point of an activation.
 
         Raises
         ------
         UnsupportedModelError
-            the file gives none, or several, or they are impossible.
+            the file has none, or several, or they are impossible.
         """
         quantization = tensor.quantization
         if quantization is None:
@@ -315,12 +316,12 @@ class TfliteOperator:
         return quantization
 
     def weight_quantization(self, tensor: TfliteTensor, axis: int) -> Quantization:
-        """The scales of a weight: one, or one for each index of `axis`.
+        """Return the scales of a weight: one, or one for each index of `axis`.
 
         Raises
         ------
         UnsupportedModelError
-            the file gives none, or other ones, or they are impossible.
+            the file has another number of scales, or they are impossible.
         """
         quantization = tensor.quantization
         if quantization is None:
@@ -351,7 +352,7 @@ class TfliteOperator:
                 )
 
     def described_in_full(self, graph: int) -> ModelOperator:
-        """The operator for reports, with the number of its subgraph."""
+        """Return the operator as reports show it, with the number of its subgraph."""
         return model_operator(
             self.position,
             self.name,
@@ -361,11 +362,11 @@ class TfliteOperator:
         )
 
     def unsupported(self, reason: str) -> UnsupportedModelError:
-        """An error that names the operator, where it is and what it writes."""
+        """Return an error that names the operator, its position and its outputs."""
         return UnsupportedModelError(f"{self.described}: {reason}")
 
     @property
     def described(self) -> str:
-        """Name, number and result, for messages."""
+        """Its name, position and outputs, for messages."""
         outputs = ", ".join(f'"{tensor.name}"' for tensor in self.outputs)
         return f"operator {self.position} ({self.name}, output {outputs or 'none'})"

@@ -1,4 +1,4 @@
-"""What a TFLite file says, as the readers of its tables give it."""
+"""Functions that read the tables of a TFLite file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ READER_ERRORS = (
     AttributeError,
     OverflowError,
 )
-"""How the flatbuffer readers report an offset that points nowhere."""
+"""Errors of the flatbuffer readers if an offset points outside the file."""
 
 _OPERATOR_NAMES: dict[int, str] = {
     number: name for name, number in vars(tflite.BuiltinOperator).items() if name.isupper()
@@ -29,15 +29,15 @@ _OPERATOR_NAMES: dict[int, str] = {
 
 
 def tensor_name(graph: tflite.SubGraph, index: int) -> str:
-    """The tensor's name, or one made of its index."""
+    """Return the tensor's name, or one made of its index."""
     name: bytes | None = graph.Tensors(index).Name()
     return name.decode("utf-8", errors="replace") if name else f"tensor_{index}"
 
 
 def operator_name(model: tflite.Model, operator: tflite.Operator) -> str:
-    """What the operator is called, as in "CONV_2D" or 'CUSTOM "Mine"'.
+    """Return the operator's name, such as "CONV_2D" or 'CUSTOM "Mine"'.
 
-    One that the schema has no name for is called by its number.
+    An operator that is not in the schema is named by its number.
     """
     number = builtin_code(model, operator)
     if number == tflite.BuiltinOperator.CUSTOM:
@@ -47,12 +47,12 @@ def operator_name(model: tflite.Model, operator: tflite.Operator) -> str:
 
 
 def custom_operator(code: str) -> str:
-    """What a custom operator is called, as in 'CUSTOM "Mine"'."""
+    """Return the name of a custom operator, such as 'CUSTOM "Mine"'."""
     return f'{CUSTOM}"{shown(code)}"'
 
 
 def read_options(operator: tflite.Operator, kind: type) -> Any | None:
-    """The operator's options, read as `kind`; None if they do not lie in the file."""
+    """Return the operator's options, read as `kind`, or None if they do not lie in the file."""
     options, table = kind(), operator.BuiltinOptions()
     try:
         options.Init(table.Bytes, table.Pos)
@@ -62,7 +62,7 @@ def read_options(operator: tflite.Operator, kind: type) -> Any | None:
 
 
 def is_readable(table: Any) -> bool:
-    """Whether every field of a table of the file lies in the file."""
+    """Return whether every field of a table lies in the file."""
     try:
         for name in _field_names(type(table).__name__):
             getattr(table, name)()
@@ -73,7 +73,7 @@ def is_readable(table: Any) -> bool:
 
 @cache
 def _field_names(kind: str) -> list[str]:
-    """The methods of a kind of table that take nothing and return a field, or facts of one."""
+    """Return the names of the methods by which a kind of table reads its fields."""
     return [
         name
         for name, method in vars(getattr(tflite, kind)).items()
@@ -82,12 +82,12 @@ def _field_names(kind: str) -> list[str]:
 
 
 def called_once(operator: tflite.Operator) -> int:
-    """The index of the subgraph that a CALL_ONCE runs before everything else, in the first run.
+    """Return the index of the subgraph that a CALL_ONCE runs before everything else, once.
 
     Raises
     ------
     UnsupportedModelError
-        the operator does not say.
+        the operator's options do not say.
     """
     table = operator.BuiltinOptions()
     if table is None or operator.BuiltinOptionsType() != tflite.BuiltinOptions.CallOnceOptions:
@@ -100,12 +100,12 @@ def called_once(operator: tflite.Operator) -> int:
 
 
 def builtin_code(model: tflite.Model, operator: tflite.Operator) -> int:
-    """Which operator it is; large numbers stand in a field of their own."""
+    """Return the operator's number in the schema; large numbers have a field of their own."""
     code = model.OperatorCodes(operator.OpcodeIndex())
     return int(max(code.BuiltinCode(), code.DeprecatedBuiltinCode()))
 
 
 def vector(table: Any, field: str) -> list[Any]:
-    """The numbers of a vector; none if the file leaves it out."""
+    """Return the numbers of a vector, none if the file leaves it out."""
     values = getattr(table, f"{field}AsNumpy")()
     return [] if isinstance(values, int) else list(values.tolist())

@@ -117,4 +117,4 @@ REFUSED = by_operator(
         _STABLEHLO,
     ),
 )
-"""By name. `unknown_operators.py` says what custom operators are, and newer ones."""
+"""Operator name -> its refusal. `unknown_operators.py` refuses custom and newer operators."""

@@ -1,4 +1,4 @@
-"""What an application calls in a TFLite file: each of several signatures, or else one subgraph."""
+"""The functions that an application calls in a TFLite file: its signatures, or one subgraph."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ class Signature:
     Parameters
     ----------
     name
-        of the function: the key of the signature as a name in C, or "main" if there is only one.
+        the name of the function: the key of the signature as a name in C, or "main" if there is
+        only one.
     graph
         the number of the subgraph.
     number
-        of the signature, if its names of inputs and outputs count.
+        the number of the signature, if its names of inputs and outputs are used.
     key
-        what the file calls it, if there are several.
+        its name in the file, if there are several.
     """
 
     name: str
@@ -42,21 +43,21 @@ class Signature:
 
     @property
     def prefix(self) -> str:
-        """Of messages, where it takes a name to tell it from others."""
+        """The beginning of messages: names the signature if there are several."""
         return "" if self.number is None else f'signature "{self.key}": '
 
 
 def signatures_of(model: tflite.Model) -> list[Signature]:
-    """What becomes a function each, in the order of the file.
+    """Return the functions of the file, in its order.
 
-    A file of several signatures has one for each, with their names of inputs and outputs. A file of
-    one, or none, has `main`: the subgraph of that signature, or the first one, whose inputs and
-    outputs are called as its tensors are.
+    A file of several signatures has a function for each, with the signature's names of inputs and
+    outputs. A file of one, or none, has `main`: the subgraph of that signature, or the first one.
+    Its inputs and outputs have the names of their tensors.
 
     Raises
     ------
     UnsupportedModelError
-        a signature has no name or a subgraph that is not there, or two become the same name in C.
+        a signature has no name or no subgraph in the file, or two become the same name in C.
     """
     count = model.SignatureDefsLength()
     graphs = [_graph_of(model, number) for number in range(count)]
@@ -72,12 +73,12 @@ def signatures_of(model: tflite.Model) -> list[Signature]:
 
 
 def inputs_of(model: tflite.Model, signature: Signature) -> list[NamedTensor]:
-    """The inputs, each with its name.
+    """Return the inputs, each with its name.
 
     Raises
     ------
     UnsupportedModelError
-        the signature gives other tensors than its subgraph takes, or has a name twice.
+        the signature lists other tensors than the inputs of its subgraph, or a name twice.
     """
     graph = model.Subgraphs(signature.graph)
     needed = vector(graph, "Inputs")
@@ -85,23 +86,23 @@ def inputs_of(model: tflite.Model, signature: Signature) -> list[NamedTensor]:
         return _by_tensor_names(graph, needed)
     table = model.SignatureDefs(signature.number)
     inputs = _named(graph, signature, "input", table.InputsLength(), table.Inputs, needed)
-    given = Counter(index for _, index in inputs)
+    counts = Counter(index for _, index in inputs)
     for index in needed:
-        if given[index] != 1:
+        if counts[index] != 1:
             raise UnsupportedModelError(
                 f'{signature.prefix}input "{tensor_name(graph, index)}" of its subgraph must be '
-                f"one of its inputs, but {given[index]} of them are this tensor"
+                f"one of its inputs, but {counts[index]} of them are this tensor"
             )
     return inputs
 
 
 def outputs_of(model: tflite.Model, signature: Signature) -> list[NamedTensor]:
-    """The outputs, each with its name; several may be one tensor.
+    """Return the outputs, each with its name; several may be one tensor.
 
     Raises
     ------
     UnsupportedModelError
-        the signature has what is no output of its subgraph, or a name twice.
+        the signature lists a tensor that is no output of its subgraph, or a name twice.
     """
     graph = model.Subgraphs(signature.graph)
     computed = vector(graph, "Outputs")
@@ -118,43 +119,44 @@ def _by_tensor_names(graph: tflite.SubGraph, indices: Iterable[int]) -> list[Nam
 def _named(
     graph: tflite.SubGraph,
     signature: Signature,
-    what: str,
+    kind: str,
     count: int,
     read: Callable[[int], Any],
     of_graph: Sequence[int],
 ) -> list[NamedTensor]:
-    """What the signature lists, each one of the subgraph's tensors, by a name of its own."""
+    """Return the tensors that the signature lists, each a tensor of the subgraph with a unique
+    name."""
     known, tensors = set(of_graph), dict[str, int]()
     for number in range(count):
         index = int(read(number).TensorIndex())
-        name = _text(read(number).Name(), f'{what} {number} of signature "{signature.key}"')
+        name = _text(read(number).Name(), f'{kind} {number} of signature "{signature.key}"')
         if not name:
-            raise UnsupportedModelError(f"{signature.prefix}{what} {number} has no name")
+            raise UnsupportedModelError(f"{signature.prefix}{kind} {number} has no name")
         if index not in known:
             raise UnsupportedModelError(
-                f'{signature.prefix}{what} "{name}" is tensor {index}, which is no {what} of '
+                f'{signature.prefix}{kind} "{name}" is tensor {index}, which is no {kind} of '
                 "its subgraph"
             )
         if name in tensors:
-            raise UnsupportedModelError(f'{signature.prefix}two {what}s are called "{name}"')
+            raise UnsupportedModelError(f'{signature.prefix}two {kind}s are called "{name}"')
         tensors[name] = index
     return list(tensors.items())
 
 
 def _entry_name(key: str) -> str:
-    """The key as a part of names in C; TensorFlow has keys that begin with underscores."""
+    """Return the key as a part of names in C; keys of TensorFlow may begin with underscores."""
     return replace_forbidden(key).lstrip("_")
 
 
 def _check_names(keys: Sequence[str], names: Sequence[str]) -> None:
-    """Check that functions can have these names, which were made of these keys."""
+    """Check that the names, which are made from the keys, are valid and distinct."""
     origin: dict[str, str] = {}
     for key, name in zip(keys, names, strict=True):
         try:
             check_entries([name])
         except ValueError as error:
             raise UnsupportedModelError(f'signature "{key}": {error}') from error
-        # Names of macros are in capital letters.
+        # Macros have upper-case names, so that names must differ in more than case.
         macros = name.upper()
         if macros in origin:
             raise UnsupportedModelError(
@@ -184,10 +186,10 @@ def _graph_of(model: tflite.Model, number: int) -> int:
     return graph
 
 
-def _text(value: bytes | None, what: str) -> str:
+def _text(value: bytes | None, owner: str) -> str:
     try:
         return (value or b"").decode("utf-8")
     except UnicodeDecodeError as error:
         raise UnsupportedModelError(
-            f"the file is damaged: the name of {what} is not text"
+            f"the file is damaged: the name of {owner} is not text"
         ) from error

@@ -1,4 +1,4 @@
-"""The subgraphs that operators run: which ones, and whether they end."""
+"""The subgraphs that operators run, and checks that they exist and end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from usmp.relax.limits import Limits
 from usmp.support.errors import UnsupportedModelError
 
 _DEEPEST = 16
-"""How deep subgraphs may be nested; converters write two or three."""
+"""Most levels of nested subgraphs; converters write two or three."""
 
 _TOO_DEEP = f"{{}} runs subgraphs more than {_DEEPEST} levels deep; nest them less deeply"
 
@@ -41,9 +41,9 @@ class RunSubgraph:
     Parameters
     ----------
     number
-        of the subgraph.
+        the number of the subgraph.
     inputs, outputs
-        how many it must have, for the operator to give and take them.
+        the numbers of inputs and outputs that it must have to fit the operator.
     """
 
     number: int
@@ -52,13 +52,13 @@ class RunSubgraph:
 
 
 def subgraphs_run_by(model: tflite.Model, operator: tflite.Operator) -> list[RunSubgraph]:
-    """The subgraphs of an operator: those of the branches of IF, the condition and the body of
-    WHILE, the decomposition of STABLEHLO_COMPOSITE; none of any other operator.
+    """Return the subgraphs of an operator: the branches of IF, the condition and the body of WHILE,
+    the decomposition of STABLEHLO_COMPOSITE; none for any other operator.
 
     Raises
     ------
     UnsupportedModelError
-        its options do not say.
+        its options do not name them.
     """
     code = builtin_code(model, operator)
     inputs, outputs = operator.InputsLength(), operator.OutputsLength()
@@ -82,15 +82,16 @@ def subgraphs_run_by(model: tflite.Model, operator: tflite.Operator) -> list[Run
 
 
 def check_subgraphs(model: tflite.Model, entries: Iterable[int], limits: Limits) -> None:
-    """Check that what the operators of `entries` run is there, ends, and is not too much.
+    """Check that the subgraphs that operators of `entries` run exist, end, and stay within limits.
 
     Raises
     ------
     UnsupportedModelError
-        a subgraph is missing, takes or gives other numbers of tensors, runs itself, keeps state, or
+        a subgraph is missing, has other numbers of inputs or outputs, runs itself, keeps state, or
         runs others in a way that is not supported.
     LimitError
-        written out, there are more operators, or bytes of constants, than a model may have.
+        with a copy of the subgraph for each run, there are too many operators or bytes of
+        constants.
     """
     walk = _Walk(model, limits)
     for entry in entries:
@@ -102,15 +103,15 @@ class _Walk:
     model: tflite.Model
     limits: Limits
     counted: dict[int, tuple[int, int, int]] = field(default_factory=dict)
-    """Of subgraphs that were looked at: how many operators they are, written out, how deep, and how
-    many bytes of constants."""
+    """Operators, levels of nesting and bytes of constants of each visited subgraph, with all that
+    it runs."""
     running: list[int] = field(default_factory=list)
     stateless: set[int] = field(default_factory=set)
-    """Subgraphs that operators run, which an entry may be too, and that keep nothing."""
+    """Subgraphs that operators run and that keep no state; an entry may be one of them."""
 
     def count(self, number: int) -> tuple[int, int, int]:
-        """How many operators a subgraph is, with those of all that it runs, how deep they are
-        nested, and how many bytes their constants take."""
+        """Return the operators, levels of nesting and bytes of constants of a subgraph, with all
+        that it runs."""
         if number in self.counted:
             return self.counted[number]
         graph, total, depth, constants = self.model.Subgraphs(number), 0, 1, 0
@@ -119,19 +120,19 @@ class _Walk:
             operator = graph.Operators(position)
             name = operator_name(self.model, operator)
             where = f" of subgraph {number}" if number else ""
-            what = f"operator {position}{where} ({name})"
+            label = f"operator {position}{where} ({name})"
             total += 1
             for run in subgraphs_run_by(self.model, operator):
-                self._check_run(operator, run, what)
+                self._check_run(operator, run, label)
                 inner, levels, size = self.count(run.number)
                 total, depth, constants = total + inner, max(depth, levels + 1), constants + size
                 if depth > _DEEPEST:
-                    raise UnsupportedModelError(_TOO_DEEP.format(what))
+                    raise UnsupportedModelError(_TOO_DEEP.format(label))
                 self.limits.check_operators(
                     f"with the subgraphs that operators run, subgraph {number} has", total
                 )
-                # Each run has its own; those of the main graph are in the file.
-                self.limits.check_constants(constants, f"among the {size} of {what}")
+                # Each run has its own copies; constants of the main graph are stored once.
+                self.limits.check_constants(constants, f"among the {size} of {label}")
         self.running.pop()
         self.counted[number] = total, depth, constants + self._constant_bytes(number)
         return self.counted[number]
@@ -141,37 +142,37 @@ class _Walk:
         buffers = {graph.Tensors(index).Buffer() for index in range(graph.TensorsLength())}
         return sum(self.model.Buffers(buffer).DataLength() for buffer in buffers)
 
-    def _check_run(self, operator: tflite.Operator, run: RunSubgraph, what: str) -> None:
+    def _check_run(self, operator: tflite.Operator, run: RunSubgraph, label: str) -> None:
         count = self.model.SubgraphsLength()
         if not 0 <= run.number < count:
             raise UnsupportedModelError(
-                f"the file is damaged: {what} runs subgraph {run.number}, and there are {count}"
+                f"the file is damaged: {label} runs subgraph {run.number}, and there are {count}"
             )
         if run.number in self.running:
             raise UnsupportedModelError(
-                f"{what} runs subgraph {run.number}, in which it stands itself; recursion has no "
+                f"{label} runs subgraph {run.number}, in which it stands itself; recursion has no "
                 "static memory: write it as a loop"
             )
         if len(self.running) >= _DEEPEST:
-            raise UnsupportedModelError(_TOO_DEEP.format(what))
+            raise UnsupportedModelError(_TOO_DEEP.format(label))
         graph = self.model.Subgraphs(run.number)
-        given = graph.InputsLength(), graph.OutputsLength()
-        if given != (run.inputs, run.outputs) or run.inputs < 0:
+        counts = graph.InputsLength(), graph.OutputsLength()
+        if counts != (run.inputs, run.outputs) or run.inputs < 0:
             raise UnsupportedModelError(
-                f"the file is damaged: {what} runs subgraph {run.number}, which has {given[0]} "
-                f"inputs and {given[1]} outputs; it should have {max(run.inputs, 0)} and "
+                f"the file is damaged: {label} runs subgraph {run.number}, which has {counts[0]} "
+                f"inputs and {counts[1]} outputs; it should have {max(run.inputs, 0)} and "
                 f"{run.outputs}"
             )
         if run.number not in self.stateless:
-            self._check_keeps_nothing(run.number, what)
+            self._check_keeps_nothing(run.number, label)
             self.stateless.add(run.number)
 
-    def _check_keeps_nothing(self, number: int, what: str) -> None:
+    def _check_keeps_nothing(self, number: int, label: str) -> None:
         graph = self.model.Subgraphs(number)
         for index in range(graph.TensorsLength()):
             if graph.Tensors(index).IsVariable():
                 raise UnsupportedModelError(
-                    f'{what} runs subgraph {number}, whose tensor "{tensor_name(graph, index)}"'
+                    f'{label} runs subgraph {number}, whose tensor "{tensor_name(graph, index)}"'
                     " is variable; state inside of control flow is not supported: keep it in the "
                     "main graph"
                 )
@@ -187,13 +188,13 @@ class _Walk:
 
 
 def _options(model: tflite.Model, operator: tflite.Operator, kind: type) -> Any:
-    """The options of an operator that runs subgraphs."""
+    """Return the options of an operator that runs subgraphs."""
     name = operator_name(model, operator)
     is_new = kind is tflite.StableHLOCompositeOptions
     numbers = tflite.BuiltinOptions2 if is_new else tflite.BuiltinOptions
-    given = operator.BuiltinOptions2Type() if is_new else operator.BuiltinOptionsType()
+    options_type = operator.BuiltinOptions2Type() if is_new else operator.BuiltinOptionsType()
     table = operator.BuiltinOptions2() if is_new else operator.BuiltinOptions()
-    if table is None or given != getattr(numbers, kind.__name__):
+    if table is None or options_type != getattr(numbers, kind.__name__):
         raise UnsupportedModelError(
             f"the file is damaged: the options of {name} do not say which subgraphs it runs"
         )

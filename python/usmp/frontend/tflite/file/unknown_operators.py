@@ -1,11 +1,11 @@
-"""Why an operator that has no converter is refused, and what to do instead."""
+"""Reasons to refuse operators that have no converter, and what to do instead."""
 
 from __future__ import annotations
 
 from usmp.frontend.tflite.file.refused import REFUSED
 
 CUSTOM = "CUSTOM "
-"""What the names of custom operators begin with; their code follows in quotes."""
+"""The beginning of custom operators' names; their code follows in quotes."""
 
 _COMPILED = {
     '"ethos-u"': "Vela compiled the file for an Arm Ethos-U, and this operator is code of that "
@@ -18,16 +18,16 @@ _NEVER_COMPARED = (
     "before it"
 )
 _FLEX = '"Flex'
-"""What codes of TensorFlow's own operators begin with."""
+"""The beginning of the codes of TensorFlow's own operators."""
 
 
 def reason_against(name: str) -> str:
-    """Why no operator of this name is converted, and what to do instead.
+    """Return why no operator of this name is converted, and what to do instead.
 
     Parameters
     ----------
     name
-        as `operator_name` gives it.
+        a name as `operator_name` returns it.
     """
     if name.isdigit():
         return (
