@@ -1,9 +1,9 @@
-"""TFLite files whose inputs are given other shapes than the file has for them.
+"""TFLite files whose inputs get other shapes than the file has.
 
-Where a shape may differ from run to run, a file has -1 in its `shape_signature`, in tensors inside
-the model, too, and in `shape` the extents of one run. It does not say which of several sizes a -1
-inside is, so that all of them are given one value. Where another one follows from the inputs, that
-is found later (`open_shapes`).
+Where an extent may differ from run to run, a tensor has -1 in its `shape_signature`, and the extent
+of one run in its `shape`. The file does not say which of several sizes a -1 inside the model is, so
+that all of them get one value. Where another value follows from the inputs, `open_shapes` finds it
+later.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from usmp.support.errors import UnsupportedModelError
 
 
 def with_given_shapes(content: bytes, asked: AskedSizes) -> bytes:
-    """The file with the shapes that are asked for, in all its tensors; as it is if it is damaged,
-    of which others say how.
+    """Return the file with the requested shapes in all its tensors, or unchanged if it is damaged,
+    because `check_tflite` reports the damage.
 
     Raises
     ------
     ValueError
-        an input that is asked for is none of the model, or cannot have the shape, or the sizes
-        would have several values.
+        `asked` names no input of the model, or a shape that the input cannot have, or gives the
+        sizes several values.
     UnsupportedModelError
-        two tensors share a shape and differ in what it leaves open.
+        two tensors share a stored shape, and one of them leaves fewer extents open.
     """
     try:
         model = tflite.Model.GetRootAsModel(content, 0)
@@ -54,8 +54,8 @@ def with_given_shapes(content: bytes, asked: AskedSizes) -> bytes:
 
 
 def _shapes(model: tflite.Model) -> Iterator[dict[str, Extents]]:
-    """The shapes of the inputs, of each signature; an extent that is left open is called as the
-    input and the axis."""
+    """Yield the input shapes of each signature; an open extent is named after its input and
+    axis."""
     for signature in signatures_of(model):
         graph = model.Subgraphs(signature.graph)
         shapes: dict[str, Extents] = {}
@@ -69,7 +69,7 @@ def _shapes(model: tflite.Model) -> Iterator[dict[str, Extents]]:
 
 
 def _extents(tensor: tflite.Tensor) -> tuple[list[int], list[bool]]:
-    """The extents in the file, and which of them are left open."""
+    """Return the extents in the file, and for each whether it is open."""
     shape, signature = vector(tensor, "Shape"), vector(tensor, "ShapeSignature")
     if len(shape) != len(signature):
         return shape, [False] * len(shape)
@@ -77,7 +77,7 @@ def _extents(tensor: tflite.Tensor) -> tuple[list[int], list[bool]]:
 
 
 def _with_size(content: bytes, size: int) -> bytes:
-    """The file with `size` in each extent that is left open."""
+    """Return the file with `size` in each open extent."""
     changed = bytearray(content)
     model = tflite.Model.GetRootAsModel(changed, 0)
     tensors = {
@@ -94,7 +94,7 @@ def _with_size(content: bytes, size: int) -> bytes:
     for (place, tensor), (_, left_open) in zip(tensors.items(), extents, strict=True):
         for axis, is_open in enumerate(left_open):
             if is_open:
-                # These are views of the content.
+                # The arrays are views of `changed`, so that this writes the file.
                 tensor.ShapeAsNumpy()[axis] = size
                 if place in inputs:
                     tensor.ShapeSignatureAsNumpy()[axis] = size

@@ -1,8 +1,8 @@
-"""What a TFLite graph computes of shapes: these are known, and so are the results, before any run.
+"""Values that a TFLite graph computes from shapes, which are known before any run.
 
 Converters write a shape with an open batch as SHAPE, STRIDED_SLICE, PACK and the like. An operator
-whose inputs are all known is computed here, as TFLite's kernels compute it. What leaves its type,
-and what a kernel refuses, is left to the converter of the operator.
+whose inputs are all known is computed here, as TFLite's kernels compute it. Results that overflow
+their type, and inputs that a kernel refuses, are left to the converter of the operator.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from usmp.frontend.tflite.shapes.strided_ranges import slice_ranges, slices_of, 
 
 Values = npt.NDArray[Any]
 Compute = Callable[..., Any]
-"""Of an operator and the values of its inputs: the output, a list of several, or None."""
+"""Computes an operator from its inputs' values: the output, a list of outputs, or None."""
 
 _INTEGERS = ("int32", "int64")
 _DTYPES = (*_INTEGERS, "bool", "float32")
 _REAL = ("ADD", "CAST", "CEIL", "DIV", "FLOOR", "MUL", "SUB")
-"""Operators of which IEEE 754 says what they give of float32."""
+"""Operators whose float32 results are defined exactly by IEEE 754."""
 
 _FUSING: dict[str, type] = {
     "ADD": tflite.AddOptions,
@@ -40,9 +40,9 @@ _FUSING: dict[str, type] = {
 
 
 def known_results(operator: TfliteOperator) -> list[Values] | None:
-    """The outputs, as the file gives their shapes and types; None if they are not known.
+    """Return the outputs in the shapes and types of the file, or None if they are not known.
 
-    Constants of float32 alone are weights; what is computed of them is no shape.
+    Operators on float32 need a computed input, because constants alone are weights.
     """
     compute = _COMPUTED.get(operator.name)
     inputs = [tensor for tensor in operator.inputs if tensor is not None]
@@ -67,8 +67,8 @@ def known_results(operator: TfliteOperator) -> list[Values] | None:
     if len(results) != len(operator.outputs):
         return None
     held = [_held(value, t) for value, t in zip(results, operator.outputs, strict=True)]
-    found = [value for value in held if value is not None]
-    return found if len(found) == len(held) else None
+    outputs = [value for value in held if value is not None]
+    return outputs if len(outputs) == len(held) else None
 
 
 def _fuses_activation(operator: TfliteOperator) -> bool:
@@ -78,21 +78,22 @@ def _fuses_activation(operator: TfliteOperator) -> bool:
 
 
 def _are_few(tensors: Sequence[TfliteTensor]) -> bool:
-    """Whether they are shapes, all together: one of a small file may be an input many times."""
+    """Return whether the tensors are as small as shapes, all together: a small file may use one as
+    an input many times."""
     elements = sum(prod(tensor.shape) for tensor in tensors)
     return elements <= MOST_ELEMENTS and all(tensor.dtype in _DTYPES for tensor in tensors)
 
 
 def _exact(value: Values) -> Values:
-    """Integers as Python's, which do not wrap."""
+    """Return integers as Python integers, which do not overflow."""
     return value.astype(object) if value.dtype.name in _INTEGERS else value
 
 
 def _held(value: Any, tensor: TfliteTensor) -> Values | None:
-    """The elements as the tensor holds them; None if it does not."""
+    """Return the elements in the tensor's type, or None if they do not fit."""
     if value is None:
         return None
-    # Of a single Python integer, NumPy makes no array.
+    # NumPy returns a plain Python integer for a single element of an array of objects.
     value = np.asarray(value)
     tensor.take_shape(value.shape)
     if value.shape != tensor.shape:
@@ -113,7 +114,7 @@ def _of_two(function: Callable[[Any, Any], Any]) -> Compute:
 
 
 def _quotient(left: Values, right: Values) -> Values:
-    """Of integers, towards zero, as C divides them."""
+    """Return the quotient; integers are divided toward zero, as in C."""
     if left.dtype != object:
         return np.asarray(left / right)
     whole: Values = np.asarray(abs(left) // abs(right))
@@ -121,7 +122,7 @@ def _quotient(left: Values, right: Values) -> Values:
 
 
 def _reduction(function: Callable[..., Any]) -> Compute:
-    """Over the axes of the second input."""
+    """Return a computation that reduces the data over the axes of the second input."""
 
     def compute(operator: TfliteOperator, data: Values, axes: Values) -> Values:
         over = {positive_axis(operator, int(a), data.ndim) for a in axes.reshape(-1)}
@@ -135,7 +136,7 @@ def _cast(operator: TfliteOperator, data: Values) -> Values:
     if operator.output.dtype == "bool":
         return np.asarray(data != 0)
     if operator.output.dtype in _INTEGERS:
-        # Of what is not finite, Python has no integer.
+        # `int` raises on NaN and infinities, so that the result stays unknown.
         return np.asarray([int(v) for v in data.reshape(-1)], object).reshape(data.shape)
     return data
 
@@ -241,4 +242,4 @@ _COMPUTED: dict[str, Compute] = {
     "SUB": _of_two(np.subtract),
     "SUM": _reduction(np.sum),
 }
-"""Operators that shapes are computed with."""
+"""Operators that compute shapes."""

@@ -1,8 +1,8 @@
-"""Shapes of results where the file leaves an extent open.
+"""Shapes of operators' outputs where the file leaves an extent open.
 
-A model whose batch is open has open extents further on, too, and there the file has a 1 in the
-place of each number that its converter did not know: rows of (-1, 4) are 1 row of 4, whatever is
-reshaped to them. LiteRT finds the shapes anew, from those of the inputs; so is done here.
+A model whose batch is open has open extents further on, too. There its converter wrote a 1 for each
+number that it did not know: rows of (-1, 4) are stored as 1 row of 4, whatever is reshaped to them.
+LiteRT infers these shapes again from those of the inputs, and so does this module.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Rule = Callable[[TfliteOperator], "Shape | None"]
 def find_open_shape(operator: TfliteOperator) -> None:
     """Give an output with open extents the shape that follows from the inputs.
 
-    Shapes that only the converter of an operator knows are found there, and those that contradict
-    the file are refused there.
+    Converters of other operators infer the shape themselves. They also refuse a shape that
+    contradicts the file.
     """
     rule = _RULES.get(operator.name)
     if rule is None or len(operator.outputs) != 1 or not operator.output.open_axes:
@@ -49,12 +49,12 @@ def _broadcast(operator: TfliteOperator) -> Shape | None:
 
 
 def _batch(operator: TfliteOperator) -> Shape | None:
-    """That of the data; the other extents of an image follow from it and the options."""
+    """Return the output's shape with the batch of the data; its other extents are kept."""
     return (operator.input(0).shape[0], *operator.output.shape[1:])
 
 
-def _given(index: int) -> Rule:
-    """An input that is known."""
+def _from_input(index: int) -> Rule:
+    """Return a rule that takes the shape from the values of an input, if they are known."""
 
     def rule(operator: TfliteOperator) -> Shape | None:
         values = operator.input(index).data
@@ -64,34 +64,34 @@ def _given(index: int) -> Rule:
 
 
 def _reshaped(operator: TfliteOperator) -> Shape | None:
-    """One extent may be -1, which is what the others leave."""
+    """Return the new shape; one extent may be -1, for the elements that the others leave."""
     if len(operator.inputs) > 1:
-        given = _given(1)(operator)
+        extents = _from_input(1)(operator)
     else:
         new = operator.options(tflite.ReshapeOptions).NewShapeAsNumpy()
-        given = None if isinstance(new, int) else tuple(map(int, new))
-    if given is None or given.count(-1) > 1:
+        extents = None if isinstance(new, int) else tuple(map(int, new))
+    if extents is None or extents.count(-1) > 1:
         return None
-    rest = prod(operator.input(0).shape) // prod(extent for extent in given if extent != -1)
-    return tuple(rest if extent == -1 else extent for extent in given)
+    rest = prod(operator.input(0).shape) // prod(extent for extent in extents if extent != -1)
+    return tuple(rest if extent == -1 else extent for extent in extents)
 
 
 def _expanded(operator: TfliteOperator) -> Shape | None:
-    given, data = _given(1)(operator), operator.input(0).shape
-    if given is None or len(given) != 1:
+    axes, data = _from_input(1)(operator), operator.input(0).shape
+    if axes is None or len(axes) != 1:
         return None
-    axis = positive_axis(operator, given[0], len(data) + 1)
+    axis = positive_axis(operator, axes[0], len(data) + 1)
     return (*data[:axis], 1, *data[axis:])
 
 
 def _squeezed(operator: TfliteOperator) -> Shape | None:
-    """Without the extents of 1 that are named, or without all if none is."""
+    """Return the shape without the named extents of 1, or without all if none is named."""
     named, data = (
         operator.options(tflite.SqueezeOptions).SqueezeDimsAsNumpy(),
         operator.input(0).shape,
     )
-    given = [] if isinstance(named, int) else [int(axis) for axis in named]
-    axes = {positive_axis(operator, axis, len(data)) for axis in given or range(len(data))}
+    listed = [] if isinstance(named, int) else [int(axis) for axis in named]
+    axes = {positive_axis(operator, axis, len(data)) for axis in listed or range(len(data))}
     return tuple(e for axis, e in enumerate(data) if e != 1 or axis not in axes)
 
 
@@ -103,10 +103,10 @@ def _dense(operator: TfliteOperator) -> Shape | None:
 
 
 def _reduced(operator: TfliteOperator) -> Shape | None:
-    given, data = _given(1)(operator), operator.input(0).shape
-    if given is None:
+    listed, data = _from_input(1)(operator), operator.input(0).shape
+    if listed is None:
         return None
-    axes = {positive_axis(operator, axis, len(data)) for axis in given}
+    axes = {positive_axis(operator, axis, len(data)) for axis in listed}
     if operator.options(tflite.ReducerOptions).KeepDims():
         return tuple(1 if axis in axes else extent for axis, extent in enumerate(data))
     return tuple(extent for axis, extent in enumerate(data) if axis not in axes)
@@ -125,9 +125,9 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(_IMAGES, _batch),
     **dict.fromkeys(_TOGETHER, _broadcast),
     **dict.fromkeys(_REDUCTIONS, _reduced),
-    "BROADCAST_TO": _given(1),
+    "BROADCAST_TO": _from_input(1),
     "EXPAND_DIMS": _expanded,
-    "FILL": _given(0),
+    "FILL": _from_input(0),
     "FULLY_CONNECTED": _dense,
     "RESHAPE": _reshaped,
     "SQUEEZE": _squeezed,

@@ -1,4 +1,4 @@
-"""Which elements SLICE and STRIDED_SLICE take of each axis."""
+"""The indices that SLICE and STRIDED_SLICE read along each axis."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from usmp.frontend.tflite.file.model import TfliteOperator
 
 
 def slices_of(ranges: Sequence[range]) -> tuple[slice, ...]:
-    """The key by which NumPy takes these indices."""
+    """Return the NumPy slices that read these indices."""
     return tuple(slice(r.start, r.stop if r.stop >= 0 else None, r.step) for r in ranges)
 
 
 def slice_ranges(operator: TfliteOperator) -> list[range]:
-    """The indices of each axis of the data that a SLICE takes; a size of -1 means all.
+    """Return the indices that a SLICE reads along each axis of the data; a size of -1 means all.
 
     Raises
     ------
     UnsupportedModelError
-        begins and sizes that do not fit the data.
+        the begins and sizes do not fit the data.
     """
     extents = operator.input(0).shape
     begins, sizes = (operator.integers(i).reshape(-1).tolist() for i in (1, 2))
@@ -40,17 +40,17 @@ def slice_ranges(operator: TfliteOperator) -> list[range]:
 
 
 def strided_ranges(operator: TfliteOperator) -> tuple[list[range], tuple[int, ...]]:
-    """The indices of each axis of the data that a STRIDED_SLICE takes, and the result's shape.
+    """Return the indices that a STRIDED_SLICE reads along each axis, and the result's shape.
 
     An entry of begin, end and strides belongs to the next axis of the data, unless it has a bit in
-    one of two masks: `ellipsis` stands for all axes that the other entries leave, `new_axis` for an
-    axis of one element in the result. An axis with a bit in `shrink_axis` is left out of the
-    result. TFLite's interpreter expands these in the same way (strided_slice.cc).
+    one of two masks: `ellipsis` stands for all axes that have no entry, `new_axis` for an axis of
+    one element in the result. An axis with a bit in `shrink_axis` is left out of the result.
+    TFLite's interpreter expands the masks in the same way (strided_slice.cc).
 
     Raises
     ------
     UnsupportedModelError
-        entries that do not fit each other or the data.
+        the entries do not fit each other or the data.
     """
     options = operator.options(tflite.StridedSliceOptions)
     extents = operator.input(0).shape
@@ -60,10 +60,10 @@ def strided_ranges(operator: TfliteOperator) -> tuple[list[range], tuple[int, ..
             f"{len(begins)} begins, {len(ends)} ends and {len(strides)} strides"
         )
     ellipsis, new_axis = options.EllipsisMask(), options.NewAxisMask()
-    taken = sum(not (ellipsis | new_axis) >> entry & 1 for entry in range(len(begins)))
-    if taken > len(extents) or ellipsis.bit_count() > 1:
+    indexed = sum(not (ellipsis | new_axis) >> entry & 1 for entry in range(len(begins)))
+    if indexed > len(extents) or ellipsis.bit_count() > 1:
         raise operator.unsupported(
-            f"begin, end and strides for {taken} axes and {ellipsis.bit_count()} ellipses, "
+            f"begin, end and strides for {indexed} axes and {ellipsis.bit_count()} ellipses, "
             f"of data of {len(extents)} axes"
         )
     ranges: list[range] = []
@@ -77,7 +77,7 @@ def strided_ranges(operator: TfliteOperator) -> tuple[list[range], tuple[int, ..
     for entry, (begin, end, stride) in enumerate(zip(begins, ends, strides, strict=True)):
         bit = 1 << entry
         if bit & ellipsis:
-            take_whole(len(extents) - taken)
+            take_whole(len(extents) - indexed)
         elif bit & new_axis:
             shape.append(1)
         else:
@@ -92,7 +92,7 @@ def strided_ranges(operator: TfliteOperator) -> tuple[list[range], tuple[int, ..
                 ranges.append(range(first, first + 1))
                 continue
             if not bit & options.EndMask():
-                # An offset counts from the begin.
+                # With this option, the end counts from the begin.
                 end += first if options.Offset() else 0
                 _, last, _ = slice(None, end, stride).indices(extent)
             ranges.append(range(first, last, stride) or range(0))
