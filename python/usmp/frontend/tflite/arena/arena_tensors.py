@@ -1,8 +1,8 @@
-"""The tensors that TFLite Micro keeps in the head of its arena, and when each is alive.
+"""The tensors that TFLite Micro keeps in the head of its arena, and their live ranges.
 
-The rules are those of `AllocationInfoBuilder` in `tensorflow/lite/micro/micro_allocation_info.cc`:
-an input is alive from the start, what an operator writes from that operator on, both up to the
-last operator that takes them, and an output up to the end. Constants and variables lie elsewhere.
+The rules are those of `AllocationInfoBuilder` in `tensorflow/lite/micro/micro_allocation_info.cc`.
+An input is live from the start, and the output of an operator from that operator on, both up to
+their last reader. Outputs of the model are live to the end. Constants and variables lie elsewhere.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _ITEM_BYTES = {
     tflite.TensorType.INT8: 1,
     tflite.TensorType.FLOAT64: 8,
 }
-"""Types of which every version of TFLite Micro takes as many bytes an element. It places tensors of
-others, such as int4, itself."""
+"""Bytes per element, for types on which all versions of TFLite Micro agree. It places tensors of
+other types, such as int4, itself."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ class ArenaTensor:
     Parameters
     ----------
     index
-        in the graph's list of tensors.
+        its index in the graph's list of tensors.
     name
         its name in the file, or one made of its index.
     size_bytes
-        as the planner of TFLite Micro rounds it up.
+        bytes, rounded up as the planner of TFLite Micro does.
     start, stop
-        half-open range of operators, counted from 1, in which it is alive; inputs are alive at 0,
-        before the first.
+        the half-open range of operators, counted from 1, in which the tensor is live; inputs are
+        live at 0, before the first operator.
     """
 
     index: int
@@ -58,11 +58,11 @@ class ArenaTensor:
 
 
 ALIGNMENT = 16
-"""Bytes of which sizes and offsets in the arena are multiples."""
+"""Bytes; sizes and offsets in the arena are multiples of this."""
 
 
 def arena_tensors(model: tflite.Model) -> list[ArenaTensor]:
-    """The tensors of a model that `check_tflite` has found whole, in the order of the file.
+    """Return the tensors in the arena's head, in the order of the file.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def arena_tensors(model: tflite.Model) -> list[ArenaTensor]:
 
 
 def _size_in_arena(model: tflite.Model, tensor: tflite.Tensor) -> int:
-    """Bytes; 0 if the tensor lies elsewhere, or is left to TFLite Micro."""
+    """Return the bytes that a tensor takes in the head, 0 if TFLite Micro places it elsewhere."""
     if tensor.IsVariable() or model.Buffers(tensor.Buffer()).DataLength() > 0:
         return 0
     return int(prod(vector(tensor, "Shape"))) * _ITEM_BYTES.get(tensor.Type(), 0)

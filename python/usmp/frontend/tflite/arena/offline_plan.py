@@ -1,7 +1,7 @@
-"""A plan for TFLite Micro: where in its arena each tensor of a model is, as metadata of the file.
+"""A plan for TFLite Micro: the offsets of a model's tensors in its arena, as metadata of the file.
 
-TFLite Micro takes offsets from the metadata `OfflineMemoryAllocation`, and its own planner places
-around them what has none, such as scratch memory of kernels. The format is that of
+TFLite Micro reads the offsets from the metadata `OfflineMemoryAllocation`. Its own planner places
+everything else, such as scratch memory of kernels, around them. The format is that of
 `tensorflow/lite/micro/docs/memory_management.md` in its repository.
 """
 
@@ -24,7 +24,7 @@ from usmp_solver import Pool, Problem, Solution
 from usmp_solver.columns import column
 
 METADATA_NAME = "OfflineMemoryAllocation"
-"""Of the entry that TFLite Micro reads."""
+"""The name of the metadata that TFLite Micro reads."""
 ARENA = Pool("arena head")
 _VERSION, _SUBGRAPHS = 1, 1
 _ONLINE = -1
@@ -39,7 +39,7 @@ class OfflinePlan:
     Parameters
     ----------
     content
-        of the file.
+        the bytes of the file.
     solution
         offsets in the head of the arena, in bytes.
     replaced
@@ -56,21 +56,21 @@ def plan_offline(
     solve: Callable[[Problem], Solution],
     limits: Limits = DEFAULT_LIMITS,
 ) -> OfflinePlan:
-    """Place the tensors of a model for TFLite Micro: none shares bytes while both are alive.
+    """Place the tensors of a model for TFLite Micro; tensors that are live together share no bytes.
 
     Parameters
     ----------
     content
-        of the .tflite file.
+        the bytes of the .tflite file.
     solve
-        what places them, as `usmp_solver.solve` does.
+        the solver, called as `usmp_solver.solve`.
     limits
-        as of models that are imported.
+        limits on the model, as for an import.
 
     Raises
     ------
     UnsupportedModelError
-        the file is damaged, or has what cannot be planned so; the message says what.
+        the file is damaged, or the model cannot be planned; the message says why.
     """
     model = check_tflite(content, limits)
     try:
@@ -109,7 +109,7 @@ def plan_offline(
 
 
 def _check_may_be_replaced(model: tflite.Model) -> None:
-    """Code for an accelerator may count on the offsets that it was compiled with."""
+    """Check that no custom operator is there, because compiled code may rely on the old plan."""
     for number in range(model.OperatorCodesLength()):
         code = model.OperatorCodes(number)
         if max(code.BuiltinCode(), code.DeprecatedBuiltinCode()) == tflite.BuiltinOperator.CUSTOM:
