@@ -1,1 +1,1 @@
-"""TFLite files: quantized operators in integers, others in the types that they have."""
+"""TFLite files: quantized operators become integer arithmetic, others keep their types."""

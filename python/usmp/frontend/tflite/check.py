@@ -1,4 +1,4 @@
-"""Is a TFLite file whole? Say so up front, where the importer would fail on its own internals."""
+"""Checks of a TFLite file before it is imported, so that damage is reported as damage."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MISSING = -1
 """The index of an optional operator input that is not given."""
 
 _LARGEST_BYTES = 2**31 - 1
-"""Of a tensor: the emitted C counts elements in 32 bits."""
+"""Most bytes of a tensor, because the emitted C counts elements in 32 bits."""
 
 _ITEM_BYTES = {
     tflite.TensorType.FLOAT32: 4,
@@ -47,22 +47,22 @@ _ITEM_BYTES = {
     tflite.TensorType.UINT16: 2,
     tflite.TensorType.COMPLEX64: 8,
 }
-"""Types whose constants are stored as plain arrays."""
+"""Bytes per element, for the types whose constants are stored as plain arrays."""
 
 
 def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Model:
-    """The model in `content`, if it can be planned as far as can be seen in the file.
+    """Check that a file can be imported, and return its model.
 
-    Every index in it refers to something, every constant has the bytes of its shape, every tensor
-    is written before it is read, and the inputs have fixed shapes (a dynamic batch is taken as the
-    batch that the file gives). Tensors are no larger than `limits` says. The subgraphs of the
-    signatures (see `signatures_of`) may run others by CALL_ONCE (see `called_once`), and by control
-    flow that ends (see `check_subgraphs`).
+    Every index refers to something, every constant has the bytes of its shape, every tensor is
+    written before it is read, and inputs have fixed shapes (a dynamic batch becomes the batch that
+    the file gives). Tensors stay within `limits`. The subgraphs of the signatures (see
+    `signatures_of`) may run others by CALL_ONCE (see `called_once`), and by control flow that ends
+    (see `check_subgraphs`).
 
     Raises
     ------
     UnsupportedModelError
-        something of this does not hold; the message says what.
+        one of these conditions fails; the message says which.
     """
     if content[4:8] != _IDENTIFIER:
         raise UnsupportedModelError(
@@ -98,7 +98,8 @@ def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Mode
 
 
 def _check_counts(model: tflite.Model, size: int) -> None:
-    """Whether what the file counts, in all subgraphs together, is possible in `size` bytes."""
+    """Check that `size` bytes can hold the tables that the file counts, in all subgraphs
+    together."""
     graphs = model.SubgraphsLength()
     if graphs == 0:
         raise UnsupportedModelError("the model has no subgraphs")
@@ -130,8 +131,8 @@ def _check_counts(model: tflite.Model, size: int) -> None:
 def _check_repetition(
     model: tflite.Model, signatures: Sequence[Signature], size: int, limits: Limits
 ) -> None:
-    """Whether there may be so much once a subgraph of several signatures is written out for each:
-    few bytes can name one often."""
+    """Check the sizes of the model once each signature has its own copy of its subgraph, because
+    few bytes can name one subgraph many times."""
     if len(signatures) == 1:
         return
     graphs = [model.Subgraphs(signature.graph) for signature in signatures]
@@ -142,15 +143,15 @@ def _check_repetition(
 
 
 def _check_possible(counts: dict[str, int], size: int) -> None:
-    for what, count in counts.items():
+    for label, count in counts.items():
         if count * _OFFSET_BYTES > size:
-            raise UnsupportedModelError(f"the file is damaged: {count} {what} in {size} bytes")
+            raise UnsupportedModelError(f"the file is damaged: {count} {label} in {size} bytes")
 
 
 def _check_parts(model: tflite.Model, signature: Signature) -> None:
-    """Whether it gives something, of inputs whose shapes are known.
+    """Check that a signature has outputs, and inputs of known shapes.
 
-    One of several may have no inputs, and no outputs if it changes variables.
+    One of several signatures may have no inputs, and no outputs if it changes variables.
     """
     graph = model.Subgraphs(signature.graph)
     for kind in () if signature.prefix else ("Inputs", "Outputs"):
@@ -160,14 +161,14 @@ def _check_parts(model: tflite.Model, signature: Signature) -> None:
     for index in vector(graph, "Inputs"):
         _check_index(index, tensors, "the graph's input", "tensor")
         shape = vector(graph.Tensors(index), "Shape")
-        given = vector(graph.Tensors(index), "ShapeSignature")
-        is_open = any(extent < 0 for extent in (*given[1:], *shape))
-        if is_open or (0 in shape and any(extent < 0 for extent in given)):
-            has_example = len(given) == len(shape) and min(shape, default=1) > 0
+        declared = vector(graph.Tensors(index), "ShapeSignature")
+        is_open = any(extent < 0 for extent in (*declared[1:], *shape))
+        if is_open or (0 in shape and any(extent < 0 for extent in declared)):
+            has_example = len(declared) == len(shape) and min(shape, default=1) > 0
             offer = f"{GIVE_SHAPE}, or " if has_example else ""
             raise UnsupportedModelError(
                 f'{signature.prefix}input "{tensor_name(graph, index)}" has a dynamic shape, '
-                f"{given or shape}; memory is planned at compile time: {offer}convert the model "
+                f"{declared or shape}; memory is planned at compile time: {offer}convert the model "
                 "with fixed input shapes"
             )
 
@@ -176,29 +177,29 @@ def _check_tensor(
     model: tflite.Model, graph: tflite.SubGraph, index: int, where: str, limits: Limits
 ) -> None:
     tensor = graph.Tensors(index)
-    what = f'tensor {index}{where} ("{tensor_name(graph, index)}")'
+    label = f'tensor {index}{where} ("{tensor_name(graph, index)}")'
     try:
         (tensor.Name() or b"").decode("utf-8")
     except UnicodeDecodeError as error:
         raise UnsupportedModelError(
             f"the file is damaged: the name of tensor {index}{where} is not text"
         ) from error
-    _check_index(tensor.Buffer(), model.BuffersLength(), what, "buffer")
+    _check_index(tensor.Buffer(), model.BuffersLength(), label, "buffer")
     shape = vector(tensor, "Shape")
     if any(extent < 0 for extent in shape):
-        raise UnsupportedModelError(f"the file is damaged: {what} has shape {shape}")
+        raise UnsupportedModelError(f"the file is damaged: {label} has shape {shape}")
     stored = model.Buffers(tensor.Buffer()).DataLength()
     if stored and tensor.Type() == tflite.TensorType.RESOURCE:
         raise UnsupportedModelError(
-            f"the file is damaged: {what} is the handle of a resource, but has {stored} bytes"
+            f"the file is damaged: {label} is the handle of a resource, but has {stored} bytes"
         )
     item_bytes = _ITEM_BYTES.get(tensor.Type(), 1)
     needed = prod(shape) * item_bytes
     if needed > _LARGEST_BYTES:
         raise UnsupportedModelError(
-            f"{what} of shape {shape} takes {needed} bytes; at most {_LARGEST_BYTES} are supported"
+            f"{label} of shape {shape} takes {needed} bytes; at most {_LARGEST_BYTES} are supported"
         )
-    limits.check_tensor(what, shape, item_bytes)
+    limits.check_tensor(label, shape, item_bytes)
     if tensor.Type() == tflite.TensorType.INT4:
         needed = (needed + 1) // 2
     elif tensor.Type() not in _ITEM_BYTES:
@@ -207,17 +208,17 @@ def _check_tensor(
         model.Buffers(tensor.Buffer()).DataAsNumpy()
         if stored != needed:
             raise UnsupportedModelError(
-                f"the file is damaged: {what} of shape {shape} takes {needed} bytes, "
+                f"the file is damaged: {label} of shape {shape} takes {needed} bytes, "
                 f"but {stored} are stored"
             )
-    _check_quantization(tensor, what)
+    _check_quantization(tensor, label)
 
 
-def _check_quantization(tensor: tflite.Tensor, what: str) -> None:
+def _check_quantization(tensor: tflite.Tensor, label: str) -> None:
     quantization = tensor.Quantization()
     if not is_readable(tensor) or (quantization is not None and not is_readable(quantization)):
         raise UnsupportedModelError(
-            f"the file is damaged: a field of {what} points outside the file"
+            f"the file is damaged: a field of {label} points outside the file"
         )
     if quantization is None:
         return
@@ -225,18 +226,18 @@ def _check_quantization(tensor: tflite.Tensor, what: str) -> None:
     for scale in scales:
         if not (math.isfinite(scale) and scale >= 0):
             raise UnsupportedModelError(
-                f"the file is damaged: {what} has the quantization scale {scale}"
+                f"the file is damaged: {label} has the quantization scale {scale}"
             )
     zero_points = vector(quantization, "ZeroPoint")
     if len(zero_points) not in (0, 1, len(scales)):
         raise UnsupportedModelError(
-            f"the file is damaged: {what} has {len(scales)} quantization scales "
+            f"the file is damaged: {label} has {len(scales)} quantization scales "
             f"and {len(zero_points)} zero points"
         )
 
 
 def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) -> None:
-    """Indices that refer to something, in an order in which tensors are written once, then read."""
+    """Check the indices of a subgraph's operators, and that tensors are written once, then read."""
     tensors = graph.TensorsLength()
     written: set[int] = set()
     settled: set[int] = set()
@@ -252,27 +253,28 @@ def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) ->
     written |= settled
     for position in range(graph.OperatorsLength()):
         operator = graph.Operators(position)
-        what = f"operator {position}{where}"
+        label = f"operator {position}{where}"
         codes = model.OperatorCodesLength()
-        _check_index(operator.OpcodeIndex(), codes, what, "operator code")
+        _check_index(operator.OpcodeIndex(), codes, label, "operator code")
         name = operator_name(model, operator)  # fails if the code's table is damaged
         if not is_readable(operator):
             raise UnsupportedModelError(
-                f"the file is damaged: a field of {what} points outside the file"
+                f"the file is damaged: a field of {label} points outside the file"
             )
         for index in vector(operator, "Intermediates"):
             if index != _MISSING:
-                _check_index(index, tensors, what, "tensor")
+                _check_index(index, tensors, label, "tensor")
         for index in vector(operator, "Inputs"):
             if index != _MISSING:
-                _check_index(index, tensors, what, "tensor")
+                _check_index(index, tensors, label, "tensor")
                 if name.startswith(CUSTOM) and index not in written:
-                    # Its own memory, which no operator of the schema is given as a tensor.
-                    raise UnsupportedModelError(f"{what} ({name}): {reason_against(name)}")
-                _check_written(graph, index, written, what)
+                    # The input is scratch memory of compiled code: refuse the operator, not the
+                    # file.
+                    raise UnsupportedModelError(f"{label} ({name}): {reason_against(name)}")
+                _check_written(graph, index, written, label)
         for index in vector(operator, "Outputs"):
-            _check_index(index, tensors, what, "tensor")
-            _settle(graph, index, settled, what)
+            _check_index(index, tensors, label, "tensor")
+            _settle(graph, index, settled, label)
             written.add(index)
     for index in vector(graph, "Outputs"):
         _check_index(index, tensors, f"the graph's output{where}", "tensor")
@@ -280,36 +282,36 @@ def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) ->
 
 
 def _check_calls(model: tflite.Model, entries: Iterable[int]) -> None:
-    """These subgraphs may run others once, which have no inputs and run none once."""
+    """Check that CALL_ONCE in these subgraphs runs only subgraphs without inputs or CALL_ONCE."""
     once: set[int] = set()
     for entry in entries:
         for position, operator in _operators(model, entry):
-            what = f"operator {position}{_of_subgraph(entry)}"
+            label = f"operator {position}{_of_subgraph(entry)}"
             if builtin_code(model, operator) != tflite.BuiltinOperator.CALL_ONCE:
                 continue
             if operator.InputsLength() or operator.OutputsLength():
-                raise UnsupportedModelError(f"{what} (CALL_ONCE) has inputs or outputs")
+                raise UnsupportedModelError(f"{label} (CALL_ONCE) has inputs or outputs")
             number = called_once(operator)
-            _check_index(number, model.SubgraphsLength(), what, "subgraph")
+            _check_index(number, model.SubgraphsLength(), label, "subgraph")
             if number == entry:
                 raise UnsupportedModelError(
-                    f"{what} (CALL_ONCE) runs the subgraph that it stands in"
+                    f"{label} (CALL_ONCE) runs the subgraph that it stands in"
                 )
             once.add(number)
     for number in sorted(once):
         if model.Subgraphs(number).InputsLength():
             raise UnsupportedModelError(f"subgraph {number}, which CALL_ONCE runs, has inputs")
         for position, operator in _operators(model, number):
-            what = f"operator {position} of subgraph {number}"
+            label = f"operator {position} of subgraph {number}"
             if builtin_code(model, operator) == tflite.BuiltinOperator.CALL_ONCE:
                 raise UnsupportedModelError(
-                    f"{what} is CALL_ONCE, and so is what runs this subgraph; an initialization "
+                    f"{label} is CALL_ONCE, and so is what runs this subgraph; an initialization "
                     "that runs another one is not supported"
                 )
 
 
 def _of_subgraph(number: int) -> str:
-    """For messages; of most files only the first subgraph is of interest."""
+    """Return the subgraph's number for messages; the first one needs none."""
     return f" of subgraph {number}" if number else ""
 
 
@@ -319,32 +321,32 @@ def _operators(model: tflite.Model, number: int) -> Iterator[tuple[int, tflite.O
         yield position, graph.Operators(position)
 
 
-def _check_index(index: int, count: int, what: str, kind: str) -> None:
+def _check_index(index: int, count: int, label: str, kind: str) -> None:
     if not 0 <= index < count:
         raise UnsupportedModelError(
-            f"the file is damaged: {what} refers to {kind} {index}, and there are {count}"
+            f"the file is damaged: {label} refers to {kind} {index}, and there are {count}"
         )
 
 
-def _check_written(graph: tflite.SubGraph, index: int, written: set[int], what: str) -> None:
+def _check_written(graph: tflite.SubGraph, index: int, written: set[int], label: str) -> None:
     if index not in written:
         raise UnsupportedModelError(
-            f'the file is damaged: {what} reads tensor "{tensor_name(graph, index)}", '
+            f'the file is damaged: {label} reads tensor "{tensor_name(graph, index)}", '
             "which has no content and nothing before writes it"
         )
 
 
-def _settle(graph: tflite.SubGraph, index: int, settled: set[int], what: str) -> None:
-    """Note that the tensor has its content from here.
+def _settle(graph: tflite.SubGraph, index: int, settled: set[int], label: str) -> None:
+    """Record that the tensor gets its content at this position.
 
     Raises
     ------
     UnsupportedModelError
-        it has it from somewhere else.
+        it has its content already.
     """
     if index in settled:
         raise UnsupportedModelError(
-            f'the file is damaged: {what} writes tensor "{tensor_name(graph, index)}", '
+            f'the file is damaged: {label} writes tensor "{tensor_name(graph, index)}", '
             "which is a constant, an input, or written before"
         )
     settled.add(index)

@@ -1,4 +1,4 @@
-"""What converters of TFLite operators share: the values so far, and the registry of converters."""
+"""The state that converters of TFLite operators share, and the registry of converters."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ ConvertGraph = Callable[
     ["Context", Sequence[TfliteOperator], Sequence[TfliteTensor]], list[relax.Expr]
 ]
 CONVERTERS: dict[str, Converter] = {}
-"""Operator name, as in "CONV_2D" -> what appends it to the Relax function."""
+"""Operator name, such as "CONV_2D" -> its converter for quantized tensors."""
 
 UNQUANTIZED: dict[str, Converter] = {}
-"""The same for float32 and for integers that are just numbers."""
+"""Operator name -> its converter for float32 and for integers without quantization."""
 
 WITH_STORED_WEIGHT: dict[str, Converter] = {}
-"""The same for float32 with a weight, or table, that is stored in fewer bits, and stays so."""
+"""Operator name -> its converter for float32 with a weight, or table, that stays in fewer bits."""
 
 MOVES: set[str] = set()
-"""Operators whose converters take every type: most only move elements, and compute nothing."""
+"""Operators whose converters take every element type: most only move elements."""
 
 
 def converts(
     *names: str, moves: bool = False, quantized: bool = True
 ) -> Callable[[Converter], Converter]:
-    """Register the converter of operators of these names.
+    """Register the converter of the operators with these names.
 
     Parameters
     ----------
     moves
-        the converter takes tensors of every type, not only quantized ones.
+        whether the converter takes tensors of every type, not only quantized ones.
     quantized
-        whether it takes quantized tensors, or only others.
+        whether the converter takes quantized tensors, or only others.
     """
     registry = CONVERTERS if quantized else UNQUANTIZED
 
@@ -61,7 +61,7 @@ def converts(
 
 
 def converts_stored_weight(name: str) -> Callable[[Converter], Converter]:
-    """Register the converter of an operator with a weight, or table, in few bits, to float32."""
+    """Register the converter of a float32 operator whose weight, or table, has fewer bits."""
 
     def register(converter: Converter) -> Converter:
         WITH_STORED_WEIGHT[name] = converter
@@ -72,38 +72,38 @@ def converts_stored_weight(name: str) -> Callable[[Converter], Converter]:
 
 @dataclass
 class Context:
-    """The Relax function as it grows.
+    """The Relax function that converters append to.
 
     Parameters
     ----------
     builder
-        inside a dataflow block of the function.
+        the builder, inside a dataflow block of the function.
     values
-        what each computed tensor is, by its index in the graph.
+        the Relax expression of each computed tensor, by its index in the graph.
     readers
-        how many operators, and outputs of the graph, read each tensor.
+        the number of operators and graph outputs that read each tensor.
     graph
         the number of the subgraph.
     kept
-        what the model keeps between runs, in all its functions.
+        the tensors that the model keeps between runs, in all its functions.
     handles
-        what the subgraph's handles of variables stand for, by their index.
+        the variable of each handle, by the index of the handle's tensor.
     used
         the variables that the function has read or assigned so far.
     ran
         the subgraphs that CALL_ONCE has run so far.
     states
-        what the function reads or changes of what is kept, by name.
+        the states that the function reads or changes, by name.
     folded
-        the operators that nothing was appended for.
+        the operators for which nothing was appended.
     inside
         the operator that runs the subgraph, for messages; empty if the application does.
     convert_graph
         appends the operators of a subgraph to the function of a context (see
         `usmp.frontend.tflite.convert_graph`).
     stored
-        the constants that DEQUANTIZE reads, by the index of what it writes; operators take them as
-        they are stored, or `value` appends the conversion, which is done at compile time.
+        the constants that DEQUANTIZE reads, by the index of its output. Operators read them as they
+        are stored, or `value` appends the conversion, which is folded at compile time.
     """
 
     builder: LimitedBuilder
@@ -123,8 +123,8 @@ class Context:
     def of_subgraph(
         self, operator: TfliteOperator, graph: int, builder: LimitedBuilder | None = None
     ) -> Context:
-        """That of a subgraph which the operator runs, without values: in the same function, or in
-        that of a `builder`."""
+        """Return a context without values for a subgraph that the operator runs: in this function,
+        or in that of `builder`."""
         joining = self.folded.joining if builder is None else {}
         folded = FoldedOperators(joining=joining)
         inside = f"subgraph {graph}, which {operator.described} runs"
@@ -137,7 +137,7 @@ class Context:
         )
 
     def state(self, kept: KeptTensor) -> State:
-        """What is kept, as this function has it so far.
+        """Return the state of a kept tensor in this function, and add it if there is none yet.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class Context:
         return self.states[kept.name]
 
     def kept_of(self, tensor: TfliteTensor, shape: Sequence[int], dtype: str) -> State:
-        """The state, zero at first, that an operator keeps for the tensor that it writes.
+        """Return the state that an operator keeps for its output `tensor`; it is zero at first.
 
         Raises
         ------
@@ -170,7 +170,7 @@ class Context:
         return self.state(tensors[place])
 
     def value(self, tensor: TfliteTensor) -> relax.Expr:
-        """The tensor as a Relax expression; constants are made on the way.
+        """Return the Relax expression of a tensor, which may be a constant.
 
         Raises
         ------
@@ -194,15 +194,14 @@ class Context:
         return constant(tensor.data)
 
     def set(self, tensor: TfliteTensor, value: relax.Expr) -> None:
-        """Append `value` to the function; it is what the tensor is from now on."""
+        """Append `value` to the function as the value of the tensor."""
         is_bound = isinstance(value, tvm.ir.Var)
         self.values[tensor.index] = value if is_bound else self.builder.emit(value)
 
     def set_moved(
         self, operator: TfliteOperator, value: relax.Expr, tensor: TfliteTensor | None = None
     ) -> None:
-        """Append `value`, elements of an input in another order; `tensor` is
-        by default the only output.
+        """Append `value`, which moves elements, as `tensor` (default: the only output).
 
         Raises
         ------
@@ -223,7 +222,7 @@ class Context:
     def set_known(
         self, operator: TfliteOperator, value: np.ndarray, tensor: TfliteTensor | None = None
     ) -> None:
-        """The same of a constant, which operators that read it find as they find those of the file.
+        """Append a constant as `tensor` (default: the only output), and note its value for readers.
 
         Raises
         ------
@@ -238,8 +237,7 @@ class Context:
 def dequantized(
     builder: relax.BlockBuilder, value: relax.Expr, quantization: quantized.Quantization | None
 ) -> relax.Expr:
-    """Numbers that DEQUANTIZE reads as float32: of float16 if they have no quantization, which was
-    checked before."""
+    """Return `value`, integers with a quantization or else float16, converted to float32."""
     if quantization is None:
         return relax.op.astype(value, "float32")
     if quantization.is_per_tensor:
@@ -252,10 +250,10 @@ def dequantized(
 
 
 def reshaped(context: Context, value: relax.Expr, shape: Sequence[int]) -> relax.Expr:
-    """`value` in another shape; itself if it has that shape."""
+    """Return `value` in another shape, unchanged if it has that shape."""
     if shape_of(value) == tuple(shape):
         return value
     if 0 in shape:
-        # There an extent of 0 would mean that of `value`.
+        # In `relax.op.reshape`, an extent of 0 would copy that of `value`.
         return context.builder.emit(relax.op.zeros(tuple(shape), str(value.ty.dtype)))
     return context.builder.emit(relax.op.reshape(value, tuple(shape)))

@@ -1,4 +1,4 @@
-"""One TFLite graph after the other becomes Relax: its operators, each checked and converted."""
+"""The conversion of a TFLite graph to Relax: each operator is checked, then converted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NOT_COMPUTABLE = {
     "resource": "results of VAR_HANDLE",
     "complex64": "results of RFFT2D, of which COMPLEX_ABS, REAL or IMAG makes real numbers",
 }
-"""Element types that inputs and outputs may not have -> what may."""
+"""Element types that operators do not compute with -> the tensors that may have them."""
 
 _COMPLEX = ("RFFT2D", "COMPLEX_ABS", "REAL", "IMAG", "RESHAPE", "SQUEEZE", "EXPAND_DIMS")
 """Operators that take or give complex numbers."""
@@ -41,7 +41,7 @@ def convert_graph(
     operators: Sequence[TfliteOperator],
     outputs: Sequence[TfliteTensor],
 ) -> list[relax.Expr]:
-    """Append the operators of a graph, whose inputs the context has, and return its outputs.
+    """Append the operators of a graph whose inputs are in `context`, and return its outputs.
 
     Raises
     ------
@@ -77,14 +77,14 @@ def check_is_computable(tensor: TfliteTensor) -> None:
 
 
 def _check_is_not_hybrid(operator: TfliteOperator) -> None:
-    """Return unless real numbers are multiplied by integer weights.
+    """Check that the operator does not multiply floats by integer weights.
 
-    A state (a variable tensor) is no data: its converter names it if its type is wrong.
+    States (variable tensors) do not count: their converter reports a wrong type.
 
     Raises
     ------
     UnsupportedModelError
-        they are.
+        it does.
     """
     inputs = [tensor for tensor in operator.inputs if tensor is not None]
     weights = [t for t in inputs if t.dtype in _INTEGER_ACTIVATIONS and t.data is not None]
@@ -100,7 +100,7 @@ def _check_is_not_hybrid(operator: TfliteOperator) -> None:
 
 
 def _check_computes_no_float16(operator: TfliteOperator) -> None:
-    """Return unless the operator computes with float16, which TFLite only moves and converts.
+    """Check that the operator does not compute in float16: TFLite only moves and converts it.
 
     Raises
     ------
@@ -119,12 +119,12 @@ def _check_computes_no_float16(operator: TfliteOperator) -> None:
 
 
 def _check_takes_complex(operator: TfliteOperator) -> None:
-    """Return unless the operator reads complex numbers that it does not know.
+    """Check that an operator that reads complex numbers supports them.
 
     Raises
     ------
     UnsupportedModelError
-        it does.
+        it does not.
     """
     for tensor in operator.inputs if operator.name not in _COMPLEX else ():
         if tensor is not None and tensor.dtype == "complex64":
@@ -140,7 +140,7 @@ def _convert(context: Context, operator: TfliteOperator) -> None:
     Raises
     ------
     UnsupportedModelError
-        that is not possible; the message names the operator.
+        the operator cannot be converted; the message names it.
     """
     appended = context.builder.operators
     try:
@@ -186,7 +186,7 @@ def _convert(context: Context, operator: TfliteOperator) -> None:
             raise
         raise operator.unsupported(str(error)) from error
     except Exception as error:
-        # Converters say what they refuse; whatever else they raise, they did not foresee.
+        # Converters refuse models with UnsupportedModelError: anything else is a bug.
         raise operator.unsupported(
             f"its conversion failed, a fault in usmp, please report it: {one_line(error)}"
         ) from error

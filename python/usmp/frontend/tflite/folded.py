@@ -1,8 +1,8 @@
-"""Operators that nothing is appended for, as a RESHAPE to the same shape or a READ_VARIABLE.
+"""Operators that append nothing to the function, such as a RESHAPE to the same shape.
 
-Their spans join those of the operators that read what they give, or that write what they take. An
-operator that gives a tensor joins all that read this tensor; one further back joins only the first
-that anything is appended for, or a chain of them would be written out for each of its readers.
+Their spans join those of their readers, or of the operators that write their inputs. The writer of
+a tensor joins all readers of this tensor. Operators further back join only the first reader that
+appends a call, because otherwise a chain of them would be repeated for each of its readers.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from usmp.frontend.tflite.file.model import TfliteOperator, TfliteTensor
 from usmp.tir.spans import AnySpan, bound_spans, function_with_spans, joined_or
 
 Values = Mapping[int, relax.Expr]
-"""What each tensor of a graph is, by its index."""
+"""The Relax expression of each tensor of a graph, by its index."""
 
 
 @dataclass(eq=False)
 class FoldedOperator:
-    """One that nothing was appended for.
+    """An operator for which nothing was appended.
 
     Parameters
     ----------
     behind
-        those that write what it reads, until they join an operator.
+        the folded operators that write its inputs, until they join an operator.
     """
 
     span: AnySpan
@@ -37,22 +37,22 @@ class FoldedOperator:
 
 @dataclass
 class FoldedOperators:
-    """Those of one function.
+    """The folded operators of one function.
 
     Parameters
     ----------
     writers
-        those that give tensors, by the index of the tensor.
+        the folded operators, by the index of the tensors that they write.
     joining
-        what joins the call that a variable is bound to.
+        the spans to add to the call that a variable is bound to.
     """
 
     writers: dict[int, FoldedOperator] = field(default_factory=dict)
     joining: dict[Var, list[AnySpan]] = field(default_factory=dict)
 
     def take(self, tensors: Iterable[TfliteTensor | None]) -> list[AnySpan]:
-        """The spans of those that give these tensors, and of those behind them that have not joined
-        an operator yet: they are taken to join one."""
+        """Return the spans of the folded writers of these tensors, and remove and return the spans
+        of the operators behind them, because these join only one operator."""
         pending, spans = self._writers(tensors), list[AnySpan]()
         while pending:
             operator = pending.pop()
@@ -62,9 +62,9 @@ class FoldedOperators:
         return spans
 
     def add(self, operator: TfliteOperator, span: AnySpan, values: Values) -> None:
-        """Note that nothing was appended for an operator, which has this span.
+        """Record an operator for which nothing was appended, with its span.
 
-        A handle of a variable stands for no value, and is part of nothing that runs.
+        A handle of a variable has no value, and takes no part in a run.
         """
         if not operator.outputs:
             self._join([t for t in operator.inputs if t is not None], [span], values)
@@ -75,7 +75,8 @@ class FoldedOperators:
                 self.writers[tensor.index] = folded
 
     def end(self, outputs: Iterable[TfliteTensor], values: Values) -> None:
-        """Let what is left before the outputs join what writes these."""
+        """Join the remaining folded operators before the outputs to the writers of these
+        outputs."""
         for tensor in outputs:
             if tensor.index in self.writers:
                 self._join([tensor], [], values)
@@ -85,9 +86,9 @@ class FoldedOperators:
         return [self.writers[index] for index in indices if index in self.writers]
 
     def _join(self, tensors: Iterable[TfliteTensor], spans: list[AnySpan], values: Values) -> None:
-        """Let these spans, and what is left before the tensors, join what writes these.
+        """Join spans, and the folded operators before the tensors, to the writers of the tensors.
 
-        Nothing writes parameters and constants: what is left before them waits for a reader.
+        Nothing writes parameters and constants: folded operators after them wait for a reader.
         """
         for tensor in tensors:
             value = values.get(tensor.index)
@@ -95,7 +96,8 @@ class FoldedOperators:
                 self.joining.setdefault(value, []).extend([*spans, *self.take([tensor])])
 
     def give_back(self, function: relax.Function) -> relax.Function:
-        """The function; calls that write what these operators take have their spans too."""
+        """Return the function in which calls also have the spans of the operators that joined
+        them."""
         bound = bound_spans(function)
         spans = {v: joined_or(bound[v], *own) for v, own in self.joining.items() if v in bound}
         return function_with_spans(function, spans) if spans else function

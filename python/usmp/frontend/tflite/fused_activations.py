@@ -1,4 +1,4 @@
-"""Activations that are fused into operators on numbers."""
+"""Fused activations of operators that are not quantized."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _ACTIVATIONS = {
 
 
 def activated(value: relax.Expr, activation: int) -> relax.Expr:
-    """The value after a fused activation, by its number in the schema.
+    """Return `value` after a fused activation, which is a number of the schema.
 
     Raises
     ------
     UnsupportedModelError
-        the kernels do not apply it.
+        TFLite's kernels do not apply the activation.
     """
     name = fused_activation(activation)
     if name not in _ACTIVATIONS:

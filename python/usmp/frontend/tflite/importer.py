@@ -1,7 +1,7 @@
-"""TFLite flatbuffers to Relax.
+"""The importer of TFLite files: flatbuffers to Relax.
 
-An operator that reads or writes 8-bit or 16-bit integers becomes integer arithmetic; any other one
-computes with the numbers as they are.
+An operator on 8-bit or 16-bit integers becomes integer arithmetic. Any other operator keeps the
+element types of its tensors.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from usmp.tir.model_operator import joined_span
 from usmp.tir.spans import AnySpan, with_function_span
 
 _UNCHANGED = -1
-"""The output of a state that a function only reads."""
+"""The output index of a state that a function only reads."""
 
 
 def import_tflite(
@@ -52,7 +52,7 @@ def import_tflite(
     Parameters
     ----------
     asked
-        the shapes that its inputs shall have.
+        shapes for the inputs, in place of those in the file.
 
     Raises
     ------
@@ -60,12 +60,12 @@ def import_tflite(
         the content is damaged or not TFLite, an input has a dynamic shape, an
         operator cannot be imported, or the model asks for more than it may.
     ValueError
-        an input that is asked for is none of the model, or cannot have the shape.
+        `asked` names no input of the model, or a shape that the input cannot have.
     """
     try:
         return _import(content, limits, asked or AskedSizes())
     except UnsupportedModelError as error:
-        # Names in the file may hold anything.
+        # Names in the file may contain control characters, which messages must not.
         if str(error).isprintable():
             raise
         raise UnsupportedModelError(printable(str(error))) from error
@@ -94,7 +94,7 @@ def _import(content: bytes, limits: Limits, asked: AskedSizes) -> IRModule:
             spans[signature.name] = _span_of(operators, graph)
         except UnsupportedModelError as error:
             raise UnsupportedModelError(f"{signature.prefix}{error}") from error
-    # Where an operator has the name of a function, `finalize` gives it another one.
+    # `finalize` renames an operator that has the name of a function.
     mod = builder.get() if len(signatures) == 1 else builder.finalize()
     for name, attrs in attributes.items():
         function = with_function_span(folded[name].give_back(mod[name]), spans[name])
@@ -151,15 +151,15 @@ def _add_function(
 
 
 def _span_of(operators: Mapping[int, list[TfliteOperator]], graph: int) -> AnySpan | None:
-    """All operators of a subgraph, and of those that it runs once."""
+    """Return the joined span of a subgraph's operators and of the subgraphs that it runs once."""
     graphs = [graph, *called_once_by(operators[graph])]
     return joined_span(o.described_in_full(g).as_span() for g in graphs for o in operators[g])
 
 
 def _quantization(tensor: TfliteTensor) -> list[float | int]:
-    """Scale and zero point of the whole tensor, if it has them.
+    """Return the scale and zero point of the whole tensor, or nothing if it has none.
 
-    TFLite takes a tensor with a scale and no zero point as not quantized.
+    TFLite treats a tensor with a scale and no zero point as not quantized.
     """
     try:
         return list(parameters_of(tensor.quantization) or ())

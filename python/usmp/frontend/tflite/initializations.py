@@ -1,4 +1,4 @@
-"""The subgraphs that CALL_ONCE runs: what variables are before the first run of any function."""
+"""The subgraphs that CALL_ONCE runs, which set variables before the first run of any function."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Operators = Mapping[int, Sequence[TfliteOperator]]
 
 
 def called_once_by(operators: Sequence[TfliteOperator]) -> list[int]:
-    """The numbers of the subgraphs that operators run once, each where it is first run."""
+    """Return the subgraphs that operators run once, in the order of their first runs."""
     calls = (called_once(o.table) for o in operators if o.name == "CALL_ONCE")
     return list(dict.fromkeys(calls))
 
@@ -26,25 +26,25 @@ def called_once_by(operators: Sequence[TfliteOperator]) -> list[int]:
 def enter_variables(
     kept: KeptTensors, signatures: Sequence[Signature], operators: Operators
 ) -> dict[int, dict[int, Variable]]:
-    """Enter the variables of all subgraphs, with what they start from.
+    """Enter the variables of all subgraphs, with their initial values.
 
-    An initialization counts for all functions, whichever of them runs it.
+    An initialization holds for all functions, whichever of them runs it.
 
     Parameters
     ----------
     operators
-        of the subgraphs of the signatures, and of those that they run once.
+        the operators of the signatures' subgraphs, and of those that they run once.
 
     Returns
     -------
     dict[int, dict[int, Variable]]
-        By the number of a subgraph, what its handles stand for.
+        By the number of a subgraph, the variable of each handle.
 
     Raises
     ------
     UnsupportedModelError
-        an initialization does more than to assign constants, or two of different functions
-        give a variable different values.
+        an initialization does more than assign constants, or two functions give a variable
+        different values.
     """
     entries = {signature.graph for signature in signatures}
     handles = {
@@ -61,8 +61,8 @@ def enter_variables(
                     signature, call, operators, handles[number]
                 )
         assigned = _initial_values(kept, signature.graph, operators, handles[signature.graph])
-        kept.set_by[signature.graph] = {v: each.span for v, each in assigned.items()}
-        for variable, value in ((v, each.value) for v, each in assigned.items()):
+        kept.set_by[signature.graph] = {v: assignment.span for v, assignment in assigned.items()}
+        for variable, value in ((v, assignment.value) for v, assignment in assigned.items()):
             if variable.initial is None:
                 variable.initial = value
             elif not _are_equal(variable.initial, value):
@@ -77,8 +77,8 @@ def enter_variables(
 def _initial_values(
     kept: KeptTensors, graph: int, operators: Operators, handles: Mapping[int, Variable]
 ) -> dict[Variable, Assignment]:
-    """What each variable is in the first run where it is first used, with the spans of CALL_ONCE
-    and of what it runs."""
+    """Return the initial values of the variables that CALL_ONCE sets before the subgraph uses them,
+    with the joined spans of CALL_ONCE and the assignments."""
     values: dict[Variable, Assignment] = {}
     used: set[Variable] = set()
     ran: set[int] = set()
@@ -90,8 +90,8 @@ def _initial_values(
             assigned = kept.initializations[number]
             call = operator.described_in_full(graph).as_span()
             values |= {
-                v: Assignment(each.value, joined_or(call, each.span))
-                for v, each in assigned.items()
+                v: Assignment(assignment.value, joined_or(call, assignment.span))
+                for v, assignment in assigned.items()
                 if v not in used
             }
             for variable in used & assigned.keys():

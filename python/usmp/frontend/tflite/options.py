@@ -1,4 +1,4 @@
-"""What the options of several TFLite operators have in common."""
+"""Checks and options that the converters of several TFLite operators share."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _ACTIVATIONS: dict[int, str] = {
     number: name for name, number in vars(tflite.ActivationFunctionType).items() if name.isupper()
 }
 _LONGEST_REACH = 2**15 - 1
-"""Of kernels and strides: the reference kernels keep paddings in 16 bits."""
+"""Most elements that a kernel or stride spans: the reference kernels keep paddings in 16 bits."""
 
 
 def fused_activation(activation: int) -> str:
-    """The name of a fused activation, "NONE" for none."""
+    """Return the name of a fused activation, "NONE" for none."""
     return _ACTIVATIONS.get(activation, str(activation))
 
 
 def positive_axis(operator: TfliteOperator, axis: int, rank: int) -> int:
-    """An axis counted from the front; a negative one counts from the end.
+    """Return the axis counted from the front; a negative one counts from the end.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def positive_axis(operator: TfliteOperator, axis: int, rank: int) -> int:
 
 
 def fused_limits(activation: int, output: Quantization) -> OutputLimits:
-    """What an operator may write, given its fused activation.
+    """Return the limits of the values that an operator may write, given its fused activation.
 
     Raises
     ------
@@ -52,17 +52,17 @@ def fused_limits(activation: int, output: Quantization) -> OutputLimits:
 
 
 def require_tensors(operator: TfliteOperator, inputs: int, outputs: int) -> None:
-    """Check that an operator has so many inputs and outputs, of which none is empty.
+    """Check the numbers of inputs and outputs, and that no tensor is empty.
 
     Raises
     ------
     UnsupportedModelError
-        it has more, or fewer, or empty ones.
+        there are more or fewer tensors, or an empty one.
     """
-    given = len(operator.inputs), len(operator.outputs)
-    if given != (inputs, outputs):
+    counts = len(operator.inputs), len(operator.outputs)
+    if counts != (inputs, outputs):
         raise operator.unsupported(
-            f"it has {given[0]} inputs and {given[1]} outputs, not {inputs} and {outputs}"
+            f"it has {counts[0]} inputs and {counts[1]} outputs, not {inputs} and {outputs}"
         )
     for tensor in (*operator.inputs, *operator.outputs):
         if tensor is not None and 0 in tensor.shape:
@@ -70,7 +70,7 @@ def require_tensors(operator: TfliteOperator, inputs: int, outputs: int) -> None
 
 
 def require_inputs(operator: TfliteOperator, fewest: int, most: int) -> None:
-    """Check that an operator has so many inputs.
+    """Check that an operator has `fewest` to `most` inputs.
 
     Raises
     ------
@@ -85,12 +85,12 @@ def require_inputs(operator: TfliteOperator, fewest: int, most: int) -> None:
 def require_types(
     operator: TfliteOperator, tensor: TfliteTensor, what: str, supported: tuple[str, ...]
 ) -> None:
-    """Check that the tensor's element type is one of those supported.
+    """Check that the tensor's element type is supported.
 
     Raises
     ------
     UnsupportedModelError
-        it is another.
+        it is not.
     """
     if tensor.dtype not in supported:
         raise operator.unsupported(
@@ -106,7 +106,7 @@ def require_rank(
     Raises
     ------
     UnsupportedModelError
-        it has another.
+        it has another number.
     """
     if len(tensor.shape) not in ranks:
         raise operator.unsupported(
@@ -123,7 +123,7 @@ def require_shape(
     Raises
     ------
     UnsupportedModelError
-        it has others.
+        it has other extents.
     """
     if tensor.shape != expected:
         raise operator.unsupported(
@@ -134,20 +134,19 @@ def require_shape(
 def require_inside(
     operator: TfliteOperator, indices: TfliteTensor, shape: Sequence[int], axes: Sequence[int]
 ) -> None:
-    """Check that indices lie inside of their axes, if they are constant; TFLite has no negative
-    ones.
+    """Check that constant indices lie inside their axes; TFLite has no negative indices.
 
     Parameters
     ----------
     shape
-        of the tensor that is read or written.
+        the extents of the tensor that is read or written.
     axes
-        of it; of several, the last axis of the indices has one position for each.
+        the indexed axes; if there are several, the last axis of `indices` has one entry for each.
 
     Raises
     ------
     UnsupportedModelError
-        one does not.
+        an index lies outside.
     """
     if indices.data is None:
         return
@@ -157,18 +156,17 @@ def require_inside(
 
 
 def require_shape_operand(operator: TfliteOperator, index: int) -> None:
-    """Check that the input that gives the shape of the output gives that, or is computed: then it
-    must.
+    """Check that the input for the output's shape, if it is constant, agrees with that shape.
 
     Raises
     ------
     UnsupportedModelError
-        it gives another.
+        it gives another shape.
     """
-    given, output = operator.input(index).data, operator.output
-    if given is not None and tuple(given.reshape(-1).tolist()) != output.shape:
+    requested, output = operator.input(index).data, operator.output
+    if requested is not None and tuple(requested.reshape(-1).tolist()) != output.shape:
         raise operator.unsupported(
-            f"the shape is given as {given.reshape(-1).tolist()}; "
+            f"the shape is given as {requested.reshape(-1).tolist()}; "
             f'output "{output.name}" has {list(output.shape)}'
         )
 
@@ -179,7 +177,7 @@ def require_same_shape(operator: TfliteOperator, data: TfliteTensor, output: Tfl
     Raises
     ------
     UnsupportedModelError
-        they have not.
+        their extents differ.
     """
     if data.shape != output.shape:
         raise operator.unsupported(
@@ -205,15 +203,15 @@ def require_broadcast(operator: TfliteOperator, left: TfliteTensor, right: Tflit
 
 
 def dense_shape(operator: TfliteOperator) -> tuple[int, int, int]:
-    """Rows of the data of a FULLY_CONNECTED, elements of each, and outputs of each.
+    """Return the rows of a FULLY_CONNECTED's data, the elements of a row, and the outputs of a row.
 
-    The kernels take the data as rows of the weight's depth, whatever its axes are, and the output
-    as rows of its last axis, with or without `keep_num_dims`.
+    The kernels read the data as rows of the weight's depth, whatever its axes are, and write the
+    output as rows of its last axis, with or without `keep_num_dims`.
 
     Raises
     ------
     UnsupportedModelError
-        data, weight (outputs, depth) and output do not go together, or the weight is shuffled.
+        the shapes of data, weight (outputs, depth) and output disagree, or the weight is shuffled.
     """
     data, weight, output = operator.input(0), operator.input(1), operator.output
     require_rank(operator, weight, "weight", (2,))
@@ -231,7 +229,8 @@ def dense_shape(operator: TfliteOperator) -> tuple[int, int, int]:
 
 
 def stored_quantization(tensor: TfliteTensor) -> Quantization | None:
-    """How an operator that only moves elements finds them stored; None if the file does not say."""
+    """Return the tensor's quantization, or None if it is missing or incomplete: operators that only
+    move elements need none."""
     try:
         return tensor.quantization
     except UnsupportedModelError:
@@ -246,7 +245,7 @@ def require_same_quantization(
     Raises
     ------
     UnsupportedModelError
-        they have not.
+        they differ.
     """
     if one.quantization is None and other.quantization is None:
         return
@@ -259,12 +258,12 @@ def require_same_quantization(
 
 
 def require_symmetric_int16(operator: TfliteOperator, tensors: Iterable[TfliteTensor]) -> None:
-    """Check that no tensor of int16 has a zero point: the reference kernels ignore it.
+    """Check that int16 tensors have zero point 0, because the reference kernels ignore it.
 
     Raises
     ------
     UnsupportedModelError
-        one has.
+        one has another zero point.
     """
     for tensor in tensors:
         if tensor.dtype == "int16" and operator.quantization(tensor).zero_point != 0:
@@ -275,12 +274,12 @@ def require_symmetric_int16(operator: TfliteOperator, tensors: Iterable[TfliteTe
 
 
 def require_divisor(operator: TfliteOperator) -> None:
-    """Check that the second input is no constant of integers with a 0 in it: the kernels fail.
+    """Check that a constant integer divisor (the second input) has no 0, on which kernels fail.
 
     Raises
     ------
     UnsupportedModelError
-        it is.
+        it has one.
     """
     divisor = operator.input(1)
     if divisor.data is not None and divisor.data.dtype.kind in "iu" and not divisor.data.all():
@@ -291,7 +290,7 @@ def require_divisor(operator: TfliteOperator) -> None:
 
 
 def steps(options: Any, axes: str = "HW") -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the strides and dilations of a convolution along axes that have these letters."""
+    """Return the strides and dilations of a convolution along the axes with these letters."""
     return (
         tuple(getattr(options, f"Stride{axis}")() for axis in axes),
         tuple(getattr(options, f"Dilation{axis}Factor")() for axis in axes),
@@ -305,12 +304,12 @@ def make_window(
     dilations: tuple[int, int],
     padding: int,
 ) -> Window:
-    """The window of an operator whose data and output are NHWC images.
+    """Return the kernel window of an operator whose data and output are NHWC images.
 
     Raises
     ------
     UnsupportedModelError
-        impossible options, or an output of another shape than they give.
+        the options are impossible, or contradict the shape of the output.
     """
     data, output = operator.input(0).shape, operator.output.shape
     reach = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
@@ -338,12 +337,12 @@ def window_sides(
     dilations: tuple[int, ...],
     padding: int,
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Extents of the output between batch and channels, and paddings before and after the data.
+    """Return the output extents between batch and channels, and the paddings before and after.
 
     Raises
     ------
     UnsupportedModelError
-        impossible options.
+        the options are impossible.
     """
     if min(*strides, *dilations, *kernel) < 1:
         raise operator.unsupported(
@@ -364,7 +363,7 @@ def window_sides(
 def window_side(
     operator: TfliteOperator, data: int, kernel: int, stride: int, dilation: int, padding: int
 ) -> tuple[int, int, int]:
-    """Extent of the output, and padding before and after the data (TFLite's ComputePadding)."""
+    """Return the output extent and the paddings before and after (TFLite's ComputePadding)."""
     reach = (kernel - 1) * dilation + 1
     if padding == tflite.Padding.SAME:
         output = -(-data // stride)

@@ -1,4 +1,4 @@
-"""What a TFLite model keeps between runs: variables, and tensors of recurrent operators."""
+"""The states of a TFLite model: variables, and tensors of recurrent operators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from usmp.tir.spans import AnySpan
 
 @dataclass(frozen=True, eq=False)
 class KeptTensor:
-    """A tensor that is kept between runs, the same in all functions that use it.
+    """A tensor that is kept between runs, shared by all functions that use it.
 
     Parameters
     ----------
@@ -53,13 +53,13 @@ class Variable:
     Parameters
     ----------
     default
-        the byte that an element starts from that nothing initializes.
+        the byte that fills the variable if nothing initializes it.
     initial
         the value before the first run, if CALL_ONCE sets it.
     changes
         whether a function assigns to it; if only CALL_ONCE does, it is a constant.
     kept
-        None as long as no function uses the variable.
+        the variable's tensor; None as long as no function uses it.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Assignment:
-    """What an operator assigns to a variable before the first run, and the span of the operator."""
+    """The value that an operator assigns to a variable before the first run, and its span."""
 
     value: np.ndarray
     span: AnySpan
@@ -79,26 +79,26 @@ class Assignment:
 
 @dataclass
 class KeptTensors:
-    """What the functions of a model keep between runs.
+    """The tensors that the functions of a model keep between runs.
 
     Parameters
     ----------
     functions
-        how many there are.
+        the number of functions.
     limits
-        what all states may take together.
+        limits on the bytes of all states together.
     taken
         names that no state may have.
     variables
         the resource variables, which all functions share, by shared name and container.
     initializations
-        what a subgraph that CALL_ONCE runs assigns to variables, by its number.
+        the assignments of each subgraph that CALL_ONCE runs, by the subgraph's number.
     set_by
-        the span of what gives variables their initial values in a subgraph, by its number.
+        the spans of the operators that initialize variables, by the number of the subgraph.
     of_graphs
         variable tensors, by the number of their subgraph and their index in it.
     of_results
-        what operators keep for the tensors that they write, by the same.
+        states that operators keep for their outputs, by the same two numbers.
     """
 
     functions: int = 1
@@ -112,7 +112,7 @@ class KeptTensors:
     _bytes: int = 0
 
     def add(self, name: str, initial: np.ndarray) -> KeptTensor:
-        """A tensor that starts as `initial`, called like `name`.
+        """Add a tensor that starts as `initial`, with a name made from `name`.
 
         Raises
         ------
@@ -127,14 +127,14 @@ class KeptTensors:
         return kept
 
     def find(self, operators: Iterable[TfliteOperator], runs_once: bool) -> dict[int, Variable]:
-        """Enter the variables that operators use, and return what their handles stand for.
+        """Enter the variables of these operators, and return the variable of each handle.
 
-        What is assigned to a variable first, and in no CALL_ONCE, is what it starts from.
+        The default of a variable is the zero point of the first value that is assigned to it.
 
         Parameters
         ----------
         runs_once
-            whether they are those of an initialization.
+            whether the operators are those of an initialization.
         """
         handles: dict[int, Variable] = {}
         for operator in operators:
@@ -149,17 +149,18 @@ class KeptTensors:
         return handles
 
     def _named(self, operator: TfliteOperator) -> Variable:
-        """The variable that a VAR_HANDLE names; one without container takes any container."""
+        """Return the variable that a VAR_HANDLE names; without a container, any container
+        matches."""
         options = operator.options(tflite.VarHandleOptions)
         container, name = _text(options.Container()), _text(options.SharedName())
-        of_name = self.variables.setdefault(name, {})
-        if not container and of_name:
-            return next(iter(of_name.values()))
-        return of_name.setdefault(container, Variable(name or "variable"))
+        by_container = self.variables.setdefault(name, {})
+        if not container and by_container:
+            return next(iter(by_container.values()))
+        return by_container.setdefault(container, Variable(name or "variable"))
 
 
 def variable_of(operator: TfliteOperator, handles: Mapping[int, Variable]) -> Variable:
-    """The variable that the operator's first input stands for.
+    """Return the variable that the operator's first input refers to.
 
     Raises
     ------
