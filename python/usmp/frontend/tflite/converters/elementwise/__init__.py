@@ -1,1 +1,1 @@
-"""Operators that compute elements from elements at the same place, or from a row."""
+"""Converters of operators that compute an element from those at its position, or from its row."""

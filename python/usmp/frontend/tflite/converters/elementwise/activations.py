@@ -19,14 +19,14 @@ _TYPES = ("int8", "int16", "uint8")
 
 @converts("LOGISTIC", "TANH")
 def convert_sigmoid(context: Context, operator: TfliteOperator) -> None:
-    """Functions whose output always has the same quantization."""
+    """Append a LOGISTIC or TANH, whose output always has the same quantization."""
     function = quantized.logistic if operator.name == "LOGISTIC" else quantized.tanh
     _convert_unary(context, operator, function, _TYPES)
 
 
 @converts("RELU", "RELU6")
 def convert_relu(context: Context, operator: TfliteOperator) -> None:
-    """The output may have a quantization of its own."""
+    """Append a RELU or RELU6; the output may have its own quantization."""
     data, output = operator.input(0), operator.output
     check_unary(operator, _TYPES)
     before, after = operator.quantization(data), operator.quantization(output)
@@ -40,7 +40,7 @@ def convert_relu(context: Context, operator: TfliteOperator) -> None:
 
 @converts("LEAKY_RELU")
 def convert_leaky_relu(context: Context, operator: TfliteOperator) -> None:
-    """The slope is an option."""
+    """Append a LEAKY_RELU, whose slope is an option."""
     data, output = operator.input(0), operator.output
     check_unary(operator, _TYPES)
     alpha = operator.options(tflite.LeakyReluOptions).Alpha()
@@ -53,7 +53,7 @@ def convert_leaky_relu(context: Context, operator: TfliteOperator) -> None:
 
 @converts("PRELU")
 def convert_prelu(context: Context, operator: TfliteOperator) -> None:
-    """The slopes have 8 bits, and are broadcast to the data."""
+    """Append a PRELU; the slopes have 8 bits, and are broadcast to the data."""
     data, slopes, output = operator.input(0), operator.input(1), operator.output
     check_unary(operator, _TYPES)
     require_types(operator, slopes, "slopes", ("uint8" if data.dtype == "uint8" else "int8",))
@@ -94,13 +94,13 @@ _CURVES = {
 
 @converts(*_CURVES)
 def convert_curve(context: Context, operator: TfliteOperator) -> None:
-    """Functions of one number."""
+    """Append a function of each element."""
     _convert_unary(context, operator, *_CURVES[operator.name])
 
 
 @converts("GELU")
 def convert_gelu(context: Context, operator: TfliteOperator) -> None:
-    """By the normal distribution, or approximated."""
+    """Append a GELU, by the normal distribution or approximated."""
     approximate = bool(operator.options(tflite.GeluOptions).Approximate())
     if operator.input(0).dtype == "int16":
         raise operator.unsupported(
@@ -113,7 +113,7 @@ def convert_gelu(context: Context, operator: TfliteOperator) -> None:
 
 @converts("ABS")
 def convert_abs(context: Context, operator: TfliteOperator) -> None:
-    """The output may have another scale."""
+    """Append an ABS; the output may have another scale."""
     _convert_unary(context, operator, quantized.abs_, ("int8", "int16"))
 
 
@@ -130,12 +130,12 @@ def _convert_unary(
 
 
 def check_unary(operator: TfliteOperator, types: tuple[str, ...]) -> None:
-    """Check that input and output have one of these types, the same, and the same shape.
+    """Check that input and output have the same shape, and the same type, one of `types`.
 
     Raises
     ------
     UnsupportedModelError
-        they have not.
+        they do not.
     """
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", types)

@@ -27,7 +27,7 @@ _WITH_ACTIVATION = {
 
 @converts(*_WITH_ACTIVATION)
 def convert_arithmetic(context: Context, operator: TfliteOperator) -> None:
-    """Each tensor has a quantization of its own."""
+    """Append an operator with a fused activation; each tensor has its own quantization."""
     kind, function, types = _WITH_ACTIVATION[operator.name]
     _check_pair(operator, types)
     left, right, output = operator.input(0), operator.input(1), operator.output
@@ -40,7 +40,7 @@ def convert_arithmetic(context: Context, operator: TfliteOperator) -> None:
 
 @converts("SQUARED_DIFFERENCE")
 def convert_squared_difference(context: Context, operator: TfliteOperator) -> None:
-    """Each tensor has a quantization of its own; no activation can be fused."""
+    """Append a SQUARED_DIFFERENCE; each tensor has its own quantization."""
     _check_pair(operator, ("int8", "int16"))
     left, right, output = operator.input(0), operator.input(1), operator.output
     first, second, result = (operator.quantization(t) for t in (left, right, output))
@@ -55,7 +55,7 @@ def convert_squared_difference(context: Context, operator: TfliteOperator) -> No
 
 @converts("ADD_N")
 def convert_add_n(context: Context, operator: TfliteOperator) -> None:
-    """All inputs have the same quantization."""
+    """Append an ADD_N; all inputs have the same quantization."""
     output = operator.output
     require_types(operator, output, "output", ("int8",))
     inputs = [operator.input(index) for index in range(max(len(operator.inputs), 1))]
@@ -70,7 +70,7 @@ def convert_add_n(context: Context, operator: TfliteOperator) -> None:
 
 @converts("MAXIMUM", "MINIMUM")
 def convert_maximum_minimum(context: Context, operator: TfliteOperator) -> None:
-    """All tensors have the same quantization."""
+    """Append a MAXIMUM or MINIMUM; all tensors have the same quantization."""
     _check_pair(operator, ("int8", "int16", "uint8"))
     left, right, output = operator.input(0), operator.input(1), operator.output
     require_same_quantization(operator, left, right)
@@ -82,7 +82,7 @@ def convert_maximum_minimum(context: Context, operator: TfliteOperator) -> None:
 
 @converts("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
 def convert_comparison(context: Context, operator: TfliteOperator) -> None:
-    """Two integers, which may have different quantizations or, but for int8, none, to bool."""
+    """Append a comparison; the quantizations may differ or, except for int8, be missing."""
     left, right, output = operator.input(0), operator.input(1), operator.output
     require_types(operator, left, "input", ("int8", "int16", "uint8"))
     require_types(operator, right, "input", (left.dtype,))
@@ -111,7 +111,7 @@ def _check_broadcast(operator: TfliteOperator) -> None:
     Raises
     ------
     UnsupportedModelError
-        they have not.
+        they do not.
     """
     shapes = [operator.input(index).shape for index in (0, 1)]
     output = operator.output
@@ -120,8 +120,8 @@ def _check_broadcast(operator: TfliteOperator) -> None:
     except ValueError:
         shape = None
     if shape != output.shape:
-        given = " and ".join(str(list(s)) for s in shapes)
+        listed = " and ".join(str(list(s)) for s in shapes)
         raise operator.unsupported(
-            f'inputs of shapes {given} do not give the shape of output "{output.name}", '
+            f'inputs of shapes {listed} do not give the shape of output "{output.name}", '
             f"{list(output.shape)}"
         )

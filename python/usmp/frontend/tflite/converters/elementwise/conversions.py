@@ -19,14 +19,14 @@ _OUTPUTS = {
     "int16": ("int8", "int16", "int32"),
     "int32": ("int8", "int16"),
 }
-"""Types of the input of a QUANTIZE -> those of the output, as the reference kernels have them."""
+"""Input type of a QUANTIZE -> the output types of the reference kernels."""
 _WITH_BITS = tuple("float32 float64 int8 uint8 int16 uint16 int32 uint32 int64 uint64".split())
-"""Types of which any bits are an element, and whose bits can be read."""
+"""Element types in which all bit patterns are valid, and whose bits can be read."""
 
 
 @converts("QUANTIZE")
 def convert_quantize(context: Context, operator: TfliteOperator) -> None:
-    """From float32, or from another quantization."""
+    """Append a QUANTIZE, from float32 or from another quantization."""
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", tuple(_OUTPUTS))
     require_types(operator, output, "output", _OUTPUTS[data.dtype])
@@ -41,7 +41,7 @@ def convert_quantize(context: Context, operator: TfliteOperator) -> None:
 
 @converts("DEQUANTIZE")
 def convert_dequantize(context: Context, operator: TfliteOperator) -> None:
-    """To float32; a constant where it is used."""
+    """Append a DEQUANTIZE to float32; a constant is converted at its readers."""
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", _SMALL if data.data is None else (*_SMALL, "int4"))
     require_types(operator, output, "output", ("float32",))
@@ -60,7 +60,7 @@ def _check_scales(operator: TfliteOperator) -> None:
     Raises
     ------
     UnsupportedModelError
-        it has not.
+        it has other scales.
     """
     data = operator.input(0)
     axis = data.quantization.axis if data.quantization is not None else 0
@@ -75,7 +75,7 @@ def _check_scales(operator: TfliteOperator) -> None:
 
 @converts("DEQUANTIZE", quantized=False)
 def convert_float16(context: Context, operator: TfliteOperator) -> None:
-    """The same numbers in float32, as weights of float16 are used."""
+    """Append a DEQUANTIZE of float16 to float32; a constant is converted at its readers."""
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("float16",))
     require_types(operator, output, "output", ("float32",))

@@ -22,7 +22,7 @@ _REAL = ("float32",)
 
 @converts("SOFTMAX", quantized=False)
 def convert_softmax(context: Context, operator: TfliteOperator) -> None:
-    """Over the last axis, whatever the rank, with the factor `beta` of the exponents."""
+    """Append a SOFTMAX over the last axis, with the factor `beta` of the exponents."""
     data, output = operator.input(0), operator.output
     _check(operator)
     depth = data.shape[-1] if data.shape else 0
@@ -38,13 +38,13 @@ def convert_softmax(context: Context, operator: TfliteOperator) -> None:
 
 @converts("LOG_SOFTMAX", quantized=False)
 def convert_log_softmax(context: Context, operator: TfliteOperator) -> None:
-    """Over the last axis."""
+    """Append a LOG_SOFTMAX over the last axis."""
     context.set_moved(operator, relax.op.nn.log_softmax(_rows(context, operator)))
 
 
 @converts("L2_NORMALIZATION", quantized=False)
 def convert_l2_normalization(context: Context, operator: TfliteOperator) -> None:
-    """Over the last axis."""
+    """Append an L2_NORMALIZATION over the last axis."""
     activation = operator.options(tflite.L2NormOptions).FusedActivationFunction()
     if fused_activation(activation) != "NONE":
         raise operator.unsupported(
@@ -58,7 +58,7 @@ def convert_l2_normalization(context: Context, operator: TfliteOperator) -> None
 
 
 def _rows(context: Context, operator: TfliteOperator) -> relax.Expr:
-    """Return the only input, which has an axis."""
+    """Return the only input, which must have an axis."""
     require_inputs(operator, 1, 1)
     data = operator.input(0)
     require_types(operator, data, "input", _REAL)
@@ -69,7 +69,7 @@ def _rows(context: Context, operator: TfliteOperator) -> relax.Expr:
 
 @converts("GELU", quantized=False)
 def convert_gelu(context: Context, operator: TfliteOperator) -> None:
-    """By the error function, or by TFLite's approximation with tanh."""
+    """Append a GELU, by the error function or by TFLite's approximation with tanh."""
     _check(operator)
     value = context.value(operator.input(0))
     if operator.options(tflite.GeluOptions).Approximate():
@@ -81,7 +81,7 @@ def convert_gelu(context: Context, operator: TfliteOperator) -> None:
 
 @converts("LEAKY_RELU", quantized=False)
 def convert_leaky_relu(context: Context, operator: TfliteOperator) -> None:
-    """The slope is an option."""
+    """Append a LEAKY_RELU, whose slope is an option."""
     require_inputs(operator, 1, 1)
     data, alpha = operator.input(0), operator.options(tflite.LeakyReluOptions).Alpha()
     require_types(operator, data, "input", _REAL)
@@ -90,7 +90,7 @@ def convert_leaky_relu(context: Context, operator: TfliteOperator) -> None:
 
 @converts("PRELU", quantized=False)
 def convert_prelu(context: Context, operator: TfliteOperator) -> None:
-    """The slopes are broadcast to the data."""
+    """Append a PRELU, whose slopes are broadcast to the data."""
     require_inputs(operator, 2, 2)
     data, slopes = operator.input(0), operator.input(1)
     require_types(operator, data, "input", _REAL)
@@ -103,12 +103,12 @@ def convert_prelu(context: Context, operator: TfliteOperator) -> None:
 
 
 def _check(operator: TfliteOperator) -> None:
-    """Check that input and output are of float32 and the same shape.
+    """Check that input and output are float32 and have the same shape.
 
     Raises
     ------
     UnsupportedModelError
-        they are not.
+        they do not.
     """
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", _REAL)

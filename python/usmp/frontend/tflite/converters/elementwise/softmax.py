@@ -15,7 +15,7 @@ from usmp.ops import quantized
 
 @converts("SOFTMAX")
 def convert_softmax(context: Context, operator: TfliteOperator) -> None:
-    """int8 to int8 or int16; int16 and uint8 to themselves."""
+    """Append a SOFTMAX: int8 to int8 or int16, int16 and uint8 to their own types."""
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("int8", "int16", "uint8"))
     wider = ("int16",) if data.dtype == "int8" else ()
@@ -29,7 +29,7 @@ def convert_softmax(context: Context, operator: TfliteOperator) -> None:
 
 @converts("LOG_SOFTMAX", "L2_NORMALIZATION")
 def convert_int8_rows(context: Context, operator: TfliteOperator) -> None:
-    """int8 to int8."""
+    """Append a LOG_SOFTMAX or L2_NORMALIZATION of int8."""
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("int8",))
     require_types(operator, output, "output", ("int8",))
@@ -46,7 +46,7 @@ def convert_int8_rows(context: Context, operator: TfliteOperator) -> None:
 
 
 def _rows(context: Context, operator: TfliteOperator) -> relax.Expr:
-    """The input as a matrix."""
+    """Return the input as a matrix."""
     data = operator.input(0)
     require_same_shape(operator, data, operator.output)
     if math.prod(data.shape) == 0 or not data.shape:

@@ -23,7 +23,7 @@ from usmp.frontend.tflite.options import (
 from usmp.ops.real.division import floor_mod
 
 _Table = dict[str, tuple[Callable[..., relax.Expr], tuple[str, ...]]]
-"""Operator -> what it computes, and of which types: those compared with TFLite's kernels."""
+"""Operator -> its function, and the element types that were compared with TFLite's kernels."""
 
 _BOOL = ("bool",)
 _INT32 = ("int32",)
@@ -75,7 +75,7 @@ _UNARY: _Table = {
 
 @converts(*_UNARY, quantized=False)
 def convert_unary(context: Context, operator: TfliteOperator) -> None:
-    """Functions of one number."""
+    """Append a function of each element."""
     function, types = _UNARY[operator.name]
     require_inputs(operator, 1, 1)
     data = operator.input(0)
@@ -84,7 +84,7 @@ def convert_unary(context: Context, operator: TfliteOperator) -> None:
 
 
 def _squared_difference(left: relax.Expr, right: relax.Expr) -> relax.Expr:
-    """A product, not a power: exact, and defined on integers."""
+    """Return the square as a product, not a power: exact, and defined on integers."""
     difference = relax.op.subtract(left, right)
     return relax.op.multiply(difference, difference)
 
@@ -118,19 +118,19 @@ _WITH_ACTIVATION = {
     "MUL": tflite.MulOptions,
     "SUB": tflite.SubOptions,
 }
-"""Operators that an activation may be fused into -> the options that say so, if there are any."""
+"""Operators that may fuse an activation -> their options, which a file may leave out."""
 
 
 @converts(*_BINARY, quantized=False)
 def convert_binary(context: Context, operator: TfliteOperator) -> None:
-    """Functions of two numbers."""
+    """Append a function of two elements."""
     function, types = _BINARY[operator.name]
     require_inputs(operator, 2, 2)
     left, right = _operands(context, operator, types)
     if operator.name in ("DIV", "FLOOR_DIV"):
         require_divisor(operator)
     if operator.name == "ATAN2":
-        # LiteRT's kernel broadcasts nothing.
+        # LiteRT's kernel does not broadcast.
         for tensor in (operator.input(1), operator.output):
             require_same_shape(operator, operator.input(0), tensor)
     result = function(left, right)
@@ -142,7 +142,7 @@ def convert_binary(context: Context, operator: TfliteOperator) -> None:
 
 @converts("ADD_N", quantized=False)
 def convert_add_n(context: Context, operator: TfliteOperator) -> None:
-    """From the first to the last; LiteRT's kernel broadcasts nothing."""
+    """Append a sum, from the first input to the last; LiteRT's kernel does not broadcast."""
     first = operator.input(0)
     require_types(operator, first, "input", _REAL_INT32)
     total = context.value(first)
@@ -156,7 +156,7 @@ def convert_add_n(context: Context, operator: TfliteOperator) -> None:
 
 @converts("FLOOR_MOD", quantized=False)
 def convert_floor_mod(context: Context, operator: TfliteOperator) -> None:
-    """The remainder that has the sign of the divisor."""
+    """Append the remainder that has the sign of the divisor."""
     left, right = _operands(context, operator, ("float32", "int32", "int64"))
     if operator.input(0).dtype != "float32":
         require_divisor(operator)
@@ -169,12 +169,12 @@ _STORED: _Table = {
     "FLOOR_MOD": (relax.op.floor_mod, ("int8", "int16")),
     "RIGHT_SHIFT": (relax.op.right_shift, ("int8", "uint8", "int16")),
 }
-"""Operator -> what it does with int32, and the narrower types for which it has kernels."""
+"""Operator -> its function on int32, and the narrower types that its kernels take."""
 
 
 @converts(*_STORED)
 def convert_stored(context: Context, operator: TfliteOperator) -> None:
-    """Of integers as they are stored, whatever their scales."""
+    """Append a function of integers as they are stored, whatever their scales."""
     function, types = _STORED[operator.name]
     dtype = operator.input(0).dtype
     if operator.name in ("FLOOR_DIV", "FLOOR_MOD"):
@@ -190,7 +190,7 @@ def convert_stored(context: Context, operator: TfliteOperator) -> None:
 
 @converts("NEG")
 def convert_neg(context: Context, operator: TfliteOperator) -> None:
-    """Of integers as they are stored, whatever their scales; that of the least one is itself."""
+    """Append a NEG of integers as they are stored, whatever their scales; the least one stays."""
     check_unary(operator, ("int8", "int16"))
     wide = context.builder.emit(relax.op.astype(context.value(operator.input(0)), "int32"))
     negative = context.builder.emit(relax.op.negative(wide))
@@ -200,12 +200,12 @@ def convert_neg(context: Context, operator: TfliteOperator) -> None:
 def _operands(
     context: Context, operator: TfliteOperator, types: tuple[str, ...]
 ) -> tuple[relax.Expr, relax.Expr]:
-    """Both inputs.
+    """Return both inputs, after checks of their types and shapes.
 
     Raises
     ------
     UnsupportedModelError
-        they are of other types, or do not go together.
+        they have other types, or cannot be broadcast together.
     """
     left, right = operator.input(0), operator.input(1)
     require_types(operator, left, "input", types)
