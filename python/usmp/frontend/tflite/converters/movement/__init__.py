@@ -1,1 +1,1 @@
-"""Operators that arrange elements."""
+"""Converters of operators that arrange elements."""

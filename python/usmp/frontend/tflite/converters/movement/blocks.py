@@ -14,7 +14,7 @@ from usmp.ops import quantized
 
 @converts("SPACE_TO_BATCH_ND", moves=True)
 def convert_space_to_batch(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, extents of a block, paddings with what stands for zero."""
+    """Append a SPACE_TO_BATCH_ND. Inputs: data, extents of a block, paddings of each axis."""
     data, output = operator.input(0), operator.output
     block, paddings = _block_and_amounts(operator)
     for axis, (size, amounts) in enumerate(zip(block, paddings, strict=True), start=1):
@@ -38,7 +38,7 @@ def convert_space_to_batch(context: Context, operator: TfliteOperator) -> None:
 
 @converts("BATCH_TO_SPACE_ND", moves=True)
 def convert_batch_to_space(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, extents of a block, elements to crop."""
+    """Append a BATCH_TO_SPACE_ND. Inputs: data, extents of a block, elements to crop."""
     data = operator.input(0)
     block, crops = _block_and_amounts(operator)
     if data.shape[0] % prod(block):
@@ -60,7 +60,7 @@ def convert_batch_to_space(context: Context, operator: TfliteOperator) -> None:
 
 
 def _block_and_amounts(operator: TfliteOperator) -> tuple[list[int], list[tuple[int, int]]]:
-    """Extents of a block, and two numbers for each of its axes."""
+    """Return the extents of a block, and two numbers for each of its axes."""
     data = operator.input(0)
     block: np.ndarray = operator.integers(1).reshape(-1)
     amounts = operator.integers(2)

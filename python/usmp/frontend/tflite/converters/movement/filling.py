@@ -1,4 +1,4 @@
-"""Operators whose elements are few: constants, shapes, repetitions, casts."""
+"""Operators that fill, repeat, cast or replace elements, or return shapes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NUMBERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "flo
 
 @converts("SHAPE", moves=True)
 def convert_shape(context: Context, operator: TfliteOperator) -> None:
-    """The extents of the input, which are known."""
+    """Set the output to the input's extents, which are known."""
     output = operator.output
     require_types(operator, output, "output", ("int32", "int64"))
     shape = np.array(operator.input(0).shape, output.dtype)
@@ -36,14 +36,14 @@ def convert_shape(context: Context, operator: TfliteOperator) -> None:
 
 @converts("RANK", moves=True)
 def convert_rank(context: Context, operator: TfliteOperator) -> None:
-    """How many axes the input has, which is known."""
+    """Set the output to the input's number of axes, which is known."""
     rank = np.array(len(operator.input(0).shape), np.int32)
     context.set_known(operator, rank)
 
 
 @converts("ZEROS_LIKE", moves=True)
 def convert_zeros_like(context: Context, operator: TfliteOperator) -> None:
-    """Elements that are 0, whatever they stand for."""
+    """Append zeros in the stored type, whatever the zero point."""
     data = operator.input(0)
     require_types(operator, data, "input", _NUMBERS)
     context.set_moved(operator, constant(np.zeros(data.shape, data.dtype)))
@@ -51,7 +51,7 @@ def convert_zeros_like(context: Context, operator: TfliteOperator) -> None:
 
 @converts("RANGE", moves=True)
 def convert_range(context: Context, operator: TfliteOperator) -> None:
-    """Inputs, which must be known: the first number, the limit, the step."""
+    """Set the output to a range. Inputs, which must be known: first number, limit, step."""
     output = operator.output
     require_types(operator, output, "output", ("int32", "int64", "float32"))
     for index in (0, 1, 2):
@@ -62,7 +62,7 @@ def convert_range(context: Context, operator: TfliteOperator) -> None:
     if not is_finite or step == 0 or (start != limit and (start < limit) != (step > 0)):
         raise operator.unsupported(f"numbers from {start} to {limit} in steps of {step}")
     if output.dtype == "float32":
-        # The kernel divides in float32.
+        # Divide in float32, as the kernel does.
         count = max(0, math.ceil(np.float32(np.float32(limit - start) / step)))
     else:
         count = max(0, -((int(start) - int(limit)) // int(step)))
@@ -71,13 +71,13 @@ def convert_range(context: Context, operator: TfliteOperator) -> None:
     context.builder.limits.check_tensor("its result", (count,), np.dtype(output.dtype).itemsize)
     numbers = np.full(count, step, output.dtype)
     numbers[:1] = start
-    # One after the other, in the type.
+    # Add one step at a time in the output's type, to round as the kernel does.
     context.set_known(operator, np.add.accumulate(numbers, dtype=output.dtype))
 
 
 @converts("FILL", moves=True)
 def convert_fill(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: the shape of the output, the value of each element."""
+    """Append a FILL. Inputs: the shape of the output, the value of each element."""
     shape = operator.output.shape
     _check_shape_operand(operator, 0)
     value = operator.input(1)
@@ -89,7 +89,7 @@ def convert_fill(context: Context, operator: TfliteOperator) -> None:
 
 @converts("BROADCAST_TO", moves=True)
 def convert_broadcast_to(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, the shape of the output."""
+    """Append a BROADCAST_TO. Inputs: data, the shape of the output."""
     data, shape = operator.input(0), operator.output.shape
     _check_shape_operand(operator, 1)
     try:
@@ -105,7 +105,7 @@ def convert_broadcast_to(context: Context, operator: TfliteOperator) -> None:
 
 @converts("TILE", moves=True)
 def convert_tile(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, how often it is repeated on each axis."""
+    """Append a TILE. Inputs: data, the number of repetitions on each axis."""
     data, repeats = operator.input(0), operator.integers(1).reshape(-1)
     if len(repeats) != len(data.shape) or (len(repeats) and repeats.min() < 0):
         raise operator.unsupported(
@@ -117,7 +117,7 @@ def convert_tile(context: Context, operator: TfliteOperator) -> None:
 
 @converts("BROADCAST_ARGS", moves=True)
 def convert_broadcast_args(context: Context, operator: TfliteOperator) -> None:
-    """The shape that data of two shapes is broadcast to."""
+    """Append the shape to which data of two shapes is broadcast."""
     rank = operator.output.shape[0] if operator.output.shape else 0
     sides = []
     for index in (0, 1):
@@ -136,14 +136,14 @@ def convert_broadcast_args(context: Context, operator: TfliteOperator) -> None:
 
 @converts("ONE_HOT", quantized=False)
 def convert_one_hot(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: indices, how many elements each becomes, the one at the index, the others."""
+    """Append a ONE_HOT. Inputs: indices, depth, the element at the index, the other elements."""
     require_inputs(operator, 4, 4)
     indices, on, off = (operator.input(index) for index in (0, 2, 3))
     require_types(operator, on, "input", ("float32", "int32", "int64", "bool"))
     require_types(operator, off, "input", (on.dtype,))
     require_types(operator, indices, "indices", ("int32", "int64"))
     depth, *elements = (operator.constant(index) for index in (1, 2, 3))
-    if any(each.size != 1 for each in (depth, *elements)) or operator.integers(1).item() < 1:
+    if any(element.size != 1 for element in (depth, *elements)) or operator.integers(1).item() < 1:
         raise operator.unsupported(
             f"a depth of {depth.tolist()} and elements {elements[0].tolist()} and "
             f"{elements[1].tolist()}; the depth must be at least 1, and each be one number"
@@ -151,14 +151,14 @@ def convert_one_hot(context: Context, operator: TfliteOperator) -> None:
     axis = operator.options(tflite.OneHotOptions).Axis()
     positive_axis(operator, axis, len(indices.shape) + 1)
     make = tirx.FloatImm if on.dtype == "float32" else tirx.IntImm
-    values = (relax.prim_value(make(on.dtype, each.item())) for each in elements)
+    values = (relax.prim_value(make(on.dtype, element.item())) for element in elements)
     result = relax.op.one_hot(context.value(indices), *values, depth.item(), axis)
     context.set_moved(operator, result)
 
 
 @converts("CAST", moves=True)
 def convert_cast(context: Context, operator: TfliteOperator) -> None:
-    """The same numbers in another type, as C converts them."""
+    """Append the numbers in another type, as C converts them."""
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", (*_NUMBERS, "float16"))
     require_types(operator, output, "output", (*_NUMBERS, "float16"))
@@ -175,7 +175,7 @@ def convert_cast(context: Context, operator: TfliteOperator) -> None:
 
 
 def _saturated(context: Context, value: relax.Expr, dtype: str) -> relax.Expr:
-    """float16 as integers: the nearest that there is, and the largest for what is no number."""
+    """Return float16 as the nearest integers of `dtype`; NaN becomes the largest one."""
     emit, limits = context.builder.emit, np.iinfo(dtype)
     real = emit(relax.op.astype(value, "float32"))
     infinity = relax.const(np.inf, "float32")
@@ -189,7 +189,7 @@ def _saturated(context: Context, value: relax.Expr, dtype: str) -> relax.Expr:
 
 @converts("DYNAMIC_UPDATE_SLICE", moves=True)
 def convert_dynamic_update_slice(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, the part to replace, where it begins on each axis."""
+    """Append a DYNAMIC_UPDATE_SLICE. Inputs: data, the part to replace, its begin on each axis."""
     data, update, begins = (operator.input(index) for index in (0, 1, 2))
     require_types(operator, update, "update", (data.dtype,))
     require_types(operator, begins, "begin", ("int32", "int64"))

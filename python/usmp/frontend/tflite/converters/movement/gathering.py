@@ -33,13 +33,13 @@ _INDEX_TYPES = ("int32", "int64", "int16")
 
 @converts("GATHER", moves=True)
 def convert_gather(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, indices along an axis of it."""
+    """Append a GATHER. Inputs: data, indices along one of its axes."""
     context.set_moved(operator, _gathered(context, operator, operator.input(0)))
 
 
 @converts_stored_weight("GATHER")
 def convert_gather_of_stored(context: Context, operator: TfliteOperator) -> None:
-    """Data that DEQUANTIZE gives: only what is gathered becomes float32."""
+    """Append a GATHER from constants before DEQUANTIZE: only its result becomes float32."""
     stored = context.stored[operator.input(0).index]
     value = _gathered(context, operator, stored)
     bound = value if isinstance(value, Var) else context.builder.emit(value)
@@ -75,8 +75,8 @@ def _gathered(context: Context, operator: TfliteOperator, data: TfliteTensor) ->
 
 @converts("GATHER_ND", moves=True)
 def convert_gather_nd(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, positions whose last axis is a position on each of the first axes of the
-    data."""
+    """Append a GATHER_ND. Inputs: data, positions. The last axis of the positions has an index for
+    each of the first axes of the data."""
     data, indices = operator.input(0), operator.input(1)
     require_types(operator, indices, "indices", _INDEX_TYPES)
     if not indices.shape or not 1 <= indices.shape[-1] <= len(data.shape):
@@ -95,7 +95,7 @@ def convert_gather_nd(context: Context, operator: TfliteOperator) -> None:
 
 @converts("EMBEDDING_LOOKUP", moves=True)
 def convert_embedding_lookup(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: indices, rows; rows of integers may become real numbers on the way."""
+    """Append an EMBEDDING_LOOKUP. Inputs: indices, rows; rows of integers may become float32."""
     indices, data, output = operator.input(0), operator.input(1), operator.output
     require_types(operator, indices, "indices", ("int32",))
     require_rank(operator, indices, "indices", (1,))
@@ -118,7 +118,7 @@ def convert_embedding_lookup(context: Context, operator: TfliteOperator) -> None
 
 
 def _scales_of_rows(context: Context, operator: TfliteOperator) -> relax.Expr:
-    """The scale of all rows of an EMBEDDING_LOOKUP, or that of each row that is looked up.
+    """Return the scale of all rows of an EMBEDDING_LOOKUP, or the scale of each row that is read.
 
     Raises
     ------
@@ -137,20 +137,20 @@ def _scales_of_rows(context: Context, operator: TfliteOperator) -> relax.Expr:
         )
     scales = np.array(quantization.scales, np.float32)
     places = _index_value(context, indices)
-    taken = context.builder.emit(quantized.gather(context.builder, constant(scales), places, 0, 0))
+    by_row = context.builder.emit(quantized.gather(context.builder, constant(scales), places, 0, 0))
     shape = (*indices.shape, *(1 for _ in data.shape[1:]))
-    return reshaped(context, taken, shape)
+    return reshaped(context, by_row, shape)
 
 
 def _index_value(context: Context, indices: TfliteTensor) -> relax.Expr | np.ndarray:
-    """Known indices fit 32 bits."""
+    """Return the indices; known ones, which fit 32 bits, as int32."""
     if indices.data is not None:
         return indices.data.astype(np.int32)
     return context.value(indices)
 
 
 def _is_run(indices: np.ndarray) -> bool:
-    """Whether the indices count up from the first one."""
+    """Return whether the indices count up from the first one."""
     flat = indices.reshape(-1).astype(np.int64)
     return bool(flat.size) and bool((np.diff(flat) == 1).all())
 
@@ -158,7 +158,7 @@ def _is_run(indices: np.ndarray) -> bool:
 def _run(
     context: Context, data: TfliteTensor, axis: int, first: int, shape: tuple[int, ...]
 ) -> relax.Expr:
-    """Known indices one after the other, of that shape, select a slice, which may need no copy."""
+    """Return the slice that consecutive indices of `shape` select, which may need no copy."""
     value = context.value(data)
     rows = part_along(value, axis, first, first + math.prod(shape))
     rows = rows if rows is value else context.builder.emit(rows)

@@ -15,12 +15,12 @@ from usmp.support.errors import UnsupportedModelError
 
 @converts("CONCATENATION", moves=True)
 def convert_concatenation(context: Context, operator: TfliteOperator) -> None:
-    """The inputs one after the other along an axis; int8 ones all have one quantization."""
+    """Append a CONCATENATION along an axis; int8 inputs have the output's quantization."""
     options = operator.options(tflite.ConcatenationOptions)
     if fused_activation(options.FusedActivationFunction()) != "NONE":
         name = fused_activation(options.FusedActivationFunction())
         raise operator.unsupported(f"a fused activation, {name}, is not supported")
-    output, inputs = operator.output, _given_inputs(operator)
+    output, inputs = operator.output, _required_inputs(operator)
     for tensor in inputs:
         _check_like_first(operator, tensor, inputs[0])
         if output.dtype == "int8" and not _is_quantized_like_output(operator, tensor):
@@ -35,9 +35,9 @@ def convert_concatenation(context: Context, operator: TfliteOperator) -> None:
 
 @converts("PACK", moves=True)
 def convert_pack(context: Context, operator: TfliteOperator) -> None:
-    """The inputs one after the other along a new axis."""
+    """Append the inputs one after the other along a new axis."""
     options = operator.options(tflite.PackOptions)
-    inputs = _given_inputs(operator)
+    inputs = _required_inputs(operator)
     if options.ValuesCount() != len(inputs):
         raise operator.unsupported(f"{len(inputs)} inputs; its options say {options.ValuesCount()}")
     shape = inputs[0].shape
@@ -55,14 +55,14 @@ def convert_pack(context: Context, operator: TfliteOperator) -> None:
 
 @converts("SELECT", "SELECT_V2", moves=True)
 def convert_select(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: condition, what is taken where it holds, what elsewhere; broadcast together."""
+    """Append a SELECT. Inputs (broadcast): condition, elements if true, elements if false."""
     condition, first, second = (operator.input(index) for index in (0, 1, 2))
     require_types(operator, condition, "condition", ("bool",))
     require_types(operator, second, "input", (first.dtype,))
     shapes = [condition.shape, first.shape, second.shape]
     chosen = context.value(condition)
     if operator.name == "SELECT" and len(condition.shape) == 1 < len(first.shape):
-        # The older operator takes one number for each slice along the first axis.
+        # In this case, SELECT reads one condition for each slice along the first axis.
         shapes[0] = (*condition.shape, *[1] * (len(first.shape) - 1))
         chosen = reshaped(context, chosen, shapes[0])
     try:
@@ -75,7 +75,7 @@ def convert_select(context: Context, operator: TfliteOperator) -> None:
     context.set_moved(operator, relax.op.where(chosen, *values))
 
 
-def _given_inputs(operator: TfliteOperator) -> list[TfliteTensor]:
+def _required_inputs(operator: TfliteOperator) -> list[TfliteTensor]:
     if not operator.inputs:
         raise operator.unsupported("it has no inputs")
     return [operator.input(index) for index in range(len(operator.inputs))]
@@ -93,12 +93,12 @@ def _check_like_first(operator: TfliteOperator, tensor: TfliteTensor, first: Tfl
 def _check_joinable(
     operator: TfliteOperator, tensor: TfliteTensor, first: TfliteTensor, axis: int
 ) -> None:
-    """Check that the tensors differ along no axis but one.
+    """Check that the tensors have the same extents except along `axis`.
 
     Raises
     ------
     UnsupportedModelError
-        they do.
+        they do not.
     """
     if any(
         one != other and position != axis
@@ -111,17 +111,17 @@ def _check_joinable(
 
 
 def _is_quantized_like_output(operator: TfliteOperator, tensor: TfliteTensor) -> bool:
-    given, wanted = tensor.quantization, operator.output.quantization
-    if given is None or wanted is None:
-        return given is wanted
-    return (given.scales, given.zero_points) == (wanted.scales, wanted.zero_points)
+    own, wanted = tensor.quantization, operator.output.quantization
+    if own is None or wanted is None:
+        return own is wanted
+    return (own.scales, own.zero_points) == (wanted.scales, wanted.zero_points)
 
 
 def _other_quantization(operator: TfliteOperator, tensor: TfliteTensor) -> UnsupportedModelError:
-    """The reference kernels bring no int8 to another scale here; converters see to that."""
-    given, wanted = operator.quantization(tensor), operator.quantization(operator.output)
+    """Return an error for int8 inputs, which the reference kernels do not rescale here."""
+    own, wanted = operator.quantization(tensor), operator.quantization(operator.output)
     return operator.unsupported(
-        f'input "{tensor.name}" has scale {given.scale} and zero point {given.zero_point}, '
+        f'input "{tensor.name}" has scale {own.scale} and zero point {own.zero_point}, '
         f"the output {wanted.scale} and {wanted.zero_point}; "
         "quantize the model so that they are the same"
     )
@@ -130,7 +130,7 @@ def _other_quantization(operator: TfliteOperator, tensor: TfliteTensor) -> Unsup
 def _at_scale_of_output(
     context: Context, operator: TfliteOperator, tensor: TfliteTensor
 ) -> relax.Expr:
-    """Only uint8 is brought to another scale; wider integers are joined as they are."""
+    """Return an input, in the output's scale if it is uint8; wider integers are not rescaled."""
     value = context.value(tensor)
     if operator.output.dtype != "uint8" or _is_quantized_like_output(operator, tensor):
         return value

@@ -15,10 +15,10 @@ from usmp.ops import quantized
 
 @converts("PAD", "PADV2", moves=True)
 def convert_pad(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, paddings (axes, 2), and for PADV2 the value; else what stands for zero."""
+    """Append a PAD. Inputs: data, paddings (axes, 2), and for PADV2 the value; default: zero."""
     data = operator.input(0)
     value = _pad_value(operator)
-    # TVM keeps the value in double precision and prints it.
+    # TVM stores and prints the value as a double, which has to be finite and exact.
     if not math.isfinite(value) or float(value) != value:
         raise operator.unsupported(f"padding with {value} is not supported")
     amounts = padding_amounts(operator)
@@ -30,7 +30,7 @@ def convert_pad(context: Context, operator: TfliteOperator) -> None:
 
 
 def padding_amounts(operator: TfliteOperator) -> list[tuple[int, int]]:
-    """Elements before and after the data on each axis.
+    """Return the numbers of elements before and after the data on each axis.
 
     Raises
     ------
@@ -50,9 +50,9 @@ def padding_amounts(operator: TfliteOperator) -> list[tuple[int, int]]:
 
 def _pad_value(operator: TfliteOperator) -> int | float:
     data, output = operator.input(0), operator.output
-    given = operator.optional_input(2)
-    if given is not None:
-        require_types(operator, given, "padding value", (data.dtype,))
+    tensor = operator.optional_input(2)
+    if tensor is not None:
+        require_types(operator, tensor, "padding value", (data.dtype,))
         value = operator.constant(2)
         if value.size != 1:
             raise operator.unsupported(f"a padding value of shape {list(value.shape)}")
@@ -65,7 +65,7 @@ def _pad_value(operator: TfliteOperator) -> int | float:
 
 @converts("MIRROR_PAD", moves=True)
 def convert_mirror_pad(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, paddings (axes, 2)."""
+    """Append a MIRROR_PAD. Inputs: data, paddings (axes, 2)."""
     options = operator.options(tflite.MirrorPadOptions)
     data, amounts = operator.input(0), padding_amounts(operator)
     modes = {tflite.MirrorPadMode.REFLECT: False, tflite.MirrorPadMode.SYMMETRIC: True}

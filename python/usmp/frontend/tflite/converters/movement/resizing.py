@@ -15,7 +15,7 @@ _NHWC = Layout("NHWC")
 
 @converts("RESIZE_NEAREST_NEIGHBOR", moves=True)
 def convert_resize_nearest(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: images, their new height and width."""
+    """Append a RESIZE_NEAREST_NEIGHBOR. Inputs: images, their new height and width."""
     sides = _sides(operator, operator.options(tflite.ResizeNearestNeighborOptions))
     value = context.value(operator.input(0))
     stored = stored_quantization(operator.input(0))
@@ -26,7 +26,7 @@ def convert_resize_nearest(context: Context, operator: TfliteOperator) -> None:
 @converts("RESIZE_BILINEAR", quantized=False)
 @converts("RESIZE_BILINEAR")
 def convert_resize_bilinear(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: images, their new height and width."""
+    """Append a RESIZE_BILINEAR. Inputs: images, their new height and width."""
     require_types(operator, operator.input(0), "input", ("int8", "int16", "uint8", "float32"))
     sides = _sides(operator, operator.options(tflite.ResizeBilinearOptions))
     if sides[0].half_pixel_centers and sides[0].align_corners:

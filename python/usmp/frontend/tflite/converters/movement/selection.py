@@ -1,4 +1,4 @@
-"""TOPK_V2, SCATTER_ND and segments: elements that are ordered, or combined where indices say."""
+"""TOPK_V2, SCATTER_ND and segments: elements that are sorted, or combined at indices."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from usmp.ops.real.top_k import top_elements
 
 @converts("TOPK_V2", moves=True)
 def convert_top_k(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, how many elements of each row are taken. What is not a number comes last, and
-    of equal elements the first one comes first."""
-    data, given = operator.input(0), operator.input(1)
+    """Append a TOPK_V2. Inputs: data, the number of elements of each row. NaN comes last, and of
+    equal elements the first one comes first."""
+    data, number = operator.input(0), operator.input(1)
     types = ("float32", "int8", "uint8", "int16", "int32", "int64")
     require_types(operator, data, "input", types)
-    require_types(operator, given, "the number of elements", ("int32", "int16"))
+    require_types(operator, number, "the number of elements", ("int32", "int16"))
     count = [int(value) for value in operator.constant(1).reshape(-1)]
     depth = data.shape[-1] if data.shape else 0
     if len(operator.outputs) != 2:
@@ -62,8 +62,8 @@ def convert_top_k(context: Context, operator: TfliteOperator) -> None:
 
 @converts("SCATTER_ND", moves=True)
 def convert_scatter_nd(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: positions whose last axis is one on each of the first axes of the output, what is
-    added there to zeros, and the shape of the output."""
+    """Append a SCATTER_ND. Inputs: positions, the updates that are added to zeros there, the
+    output's shape. The positions' last axis has an index for each of the output's first axes."""
     indices, updates, output = operator.input(0), operator.input(1), operator.output
     types = ("float32", "int8", "uint8", "int32", "int64", "bool")
     require_types(operator, updates, "the updates", types)
@@ -83,8 +83,8 @@ def convert_scatter_nd(context: Context, operator: TfliteOperator) -> None:
 
 @converts("SEGMENT_SUM", moves=True)
 def convert_segment_sum(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: rows, and the row of the output that each of them is added to: 0 at first, and then
-    the same or the next one."""
+    """Append a SEGMENT_SUM. Inputs: rows, and for each the row of the output that it is added to: 0
+    at first, and then the same or the next one."""
     data, segments, output = operator.input(0), operator.input(1), operator.output
     require_types(operator, data, "input", ("float32", "int32"))
     require_types(operator, segments, "the segments", ("int32",))
@@ -147,7 +147,7 @@ def _add_to_zeros(
     updates: TfliteTensor,
     coordinates: Coordinates,
 ) -> None:
-    """Set the output, zeros, to which updates are added in their order."""
+    """Set the output to zeros, to which updates are added in their order."""
     output = operator.output
     require_types(operator, output, "output", (updates.dtype,))
     combine: Combination = tirx.Or if output.dtype == "bool" else REDUCTIONS["add"]

@@ -1,4 +1,4 @@
-"""TFLite operators that move elements and compute nothing."""
+"""RESHAPE, SQUEEZE and EXPAND_DIMS, which keep the order of elements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from usmp.frontend.tflite.options import require_types
 
 @converts("RESHAPE", "SQUEEZE", "EXPAND_DIMS", moves=True)
 def convert_reshape(context: Context, operator: TfliteOperator) -> None:
-    """The same elements in the shape that the file gives the output."""
+    """Append the input in the shape that the file gives the output."""
     data, output = operator.input(0), operator.output
     if math.prod(data.shape) != math.prod(output.shape):
         raise operator.unsupported(f"shapes {list(data.shape)} -> {list(output.shape)}")

@@ -16,14 +16,14 @@ from usmp.ops.emit import shape_of
 
 @converts("SLICE", moves=True)
 def convert_slice(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, where each axis begins, and how many elements follow; -1 means all."""
+    """Append a SLICE. Inputs: data, begin and number of elements on each axis; -1 means all."""
     ranges = slice_ranges(operator)
     context.set_moved(operator, part(context.value(operator.input(0)), ranges))
 
 
 @converts("STRIDED_SLICE", moves=True)
 def convert_strided_slice(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, begin, end, strides; which of them count say the masks in the options."""
+    """Append a STRIDED_SLICE. Inputs: data, begin, end, strides, subject to masks (options)."""
     value = context.value(operator.input(0))
     ranges, shape = strided_ranges(operator)
     sliced = part(value, ranges)
@@ -34,7 +34,7 @@ def convert_strided_slice(context: Context, operator: TfliteOperator) -> None:
 
 @converts("SPLIT", moves=True)
 def convert_split(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: axis, data, which is cut into equal parts."""
+    """Append the equal parts of a tensor. Inputs: axis, data."""
     data, count = operator.input(1), len(operator.outputs)
     axis = _split_axis(operator, data, 0)
     if count == 0 or data.shape[axis] % count:
@@ -46,7 +46,7 @@ def convert_split(context: Context, operator: TfliteOperator) -> None:
 
 @converts("SPLIT_V", moves=True)
 def convert_split_v(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, the sizes of the parts, axis; at most one size is -1, which means the rest."""
+    """Append parts of a tensor. Inputs: data, their sizes, axis; one size may be -1, the rest."""
     data = operator.input(0)
     axis = _split_axis(operator, data, 2)
     sizes = [int(size) for size in operator.integers(1).reshape(-1)]
@@ -64,7 +64,7 @@ def convert_split_v(context: Context, operator: TfliteOperator) -> None:
 
 @converts("UNPACK", moves=True)
 def convert_unpack(context: Context, operator: TfliteOperator) -> None:
-    """The parts of one element along an axis, without the axis."""
+    """Append the slices of one element along an axis, without this axis."""
     options = operator.options(tflite.UnpackOptions)
     data = operator.input(0)
     axis = positive_axis(operator, options.Axis(), len(data.shape))
@@ -84,7 +84,7 @@ def convert_unpack(context: Context, operator: TfliteOperator) -> None:
 
 
 def part(value: relax.Expr, ranges: Sequence[range]) -> relax.Expr:
-    """The elements of `value` in a range of each axis; itself if that is all of them."""
+    """Return the elements of `value` in a range of each axis, or `value` if these are all."""
     extents = shape_of(value)
     cut = [
         axis
@@ -97,14 +97,14 @@ def part(value: relax.Expr, ranges: Sequence[range]) -> relax.Expr:
         value,
         cut,
         [ranges[axis].start for axis in cut],
-        # A negative end counts from the axis's end; this one is before its first element.
+        # A negative end counts from the axis's end; this one is before the first element.
         [ranges[axis].stop if ranges[axis].stop >= 0 else -extents[axis] - 1 for axis in cut],
         [ranges[axis].step for axis in cut],
     )
 
 
 def part_along(value: relax.Expr, axis: int, begin: int, end: int) -> relax.Expr:
-    """The elements of `value` in a range of one axis; itself if that is all of them."""
+    """Return the elements of `value` in a range of one axis, or `value` if these are all."""
     ranges = [range(extent) for extent in shape_of(value)]
     ranges[axis] = range(begin, end)
     return part(value, ranges)
@@ -117,7 +117,7 @@ def _cut(
     axis: int,
     sizes: Sequence[int],
 ) -> None:
-    """Each output is a part of its own: its reader can then take it from the whole."""
+    """Append each output as a slice of its own: its reader can then read the whole tensor."""
     value = context.value(data)
     begin = 0
     for output, size in zip(operator.outputs, sizes, strict=True):

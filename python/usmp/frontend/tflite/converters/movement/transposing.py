@@ -1,4 +1,4 @@
-"""TRANSPOSE, and operators that are one or turn axes round."""
+"""TRANSPOSE, and operators that transpose or reverse axes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from usmp.ops.emit import shape_of
 
 @converts("TRANSPOSE", moves=True)
 def convert_transpose(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, and the axis of it that each axis of the output is."""
+    """Append a TRANSPOSE. Inputs: data, and for each axis of the output the axis of the data."""
     data = operator.input(0)
     order = [int(axis) for axis in operator.integers(1).reshape(-1)]
     if sorted(order) != list(range(len(data.shape))):
@@ -33,7 +33,7 @@ def convert_transpose(context: Context, operator: TfliteOperator) -> None:
 
 @converts("REVERSE_V2", moves=True)
 def convert_reverse(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, the axes that run backwards."""
+    """Append a REVERSE_V2. Inputs: data, the axes to reverse."""
     data = operator.input(0)
     ranges = [range(extent) for extent in data.shape]
     for axis in operator.integers(1).reshape(-1).tolist():
@@ -45,7 +45,7 @@ def convert_reverse(context: Context, operator: TfliteOperator) -> None:
 
 @converts("REVERSE_SEQUENCE", moves=True)
 def convert_reverse_sequence(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, and how many of the first elements of each batch run backwards."""
+    """Append a REVERSE_SEQUENCE. Inputs: data, the length to reverse in each batch."""
     data, lengths = operator.input(0), operator.input(1)
     chosen, rank = operator.options(tflite.ReverseSequenceOptions), len(data.shape)
     along = positive_axis(operator, chosen.SeqDim(), rank)
@@ -60,7 +60,7 @@ def convert_reverse_sequence(context: Context, operator: TfliteOperator) -> None
 
 @converts("SPACE_TO_DEPTH", moves=True)
 def convert_space_to_depth(context: Context, operator: TfliteOperator) -> None:
-    """The elements of a block become channels."""
+    """Append a SPACE_TO_DEPTH: the elements of a block become channels."""
     data = operator.input(0)
     block = operator.options(tflite.SpaceToDepthOptions).BlockSize()
     require_rank(operator, data, "input", (4,))
@@ -77,7 +77,7 @@ def convert_space_to_depth(context: Context, operator: TfliteOperator) -> None:
 
 @converts("DEPTH_TO_SPACE", moves=True)
 def convert_depth_to_space(context: Context, operator: TfliteOperator) -> None:
-    """Channels become the elements of a block."""
+    """Append a DEPTH_TO_SPACE: channels become the elements of a block."""
     data = operator.input(0)
     block = operator.options(tflite.DepthToSpaceOptions).BlockSize()
     require_rank(operator, data, "input", (4,))
@@ -97,7 +97,7 @@ def _rearrange(
     order: Sequence[int],
     shape: Sequence[int],
 ) -> None:
-    """Data of shape `parts`, its axes in another order, in another shape."""
+    """Append the data, reshaped to `parts`, with its axes in `order`, reshaped to `shape`."""
     value = reshaped(context, context.value(operator.input(0)), parts)
     turned = transposed(context, value, order)
     turned = turned if turned is value else context.builder.emit(turned)
@@ -105,7 +105,7 @@ def _rearrange(
 
 
 def transposed(context: Context, value: relax.Expr, order: Sequence[int]) -> relax.Expr:
-    """The axes in another order; a reshape if only axes of one element change their position."""
+    """Return the axes in another order, as a reshape if only axes of one element move."""
     extents = shape_of(value)
     long_axes = [axis for axis in order if extents[axis] != 1]
     if long_axes == sorted(long_axes):
