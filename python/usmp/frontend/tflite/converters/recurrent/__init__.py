@@ -1,1 +1,1 @@
-"""Recurrent layers, and the variables that they keep."""
+"""Converters of recurrent layers, and of the variables that they keep."""

@@ -52,24 +52,24 @@ _ACTIVATIONS = {
     "TANH": Activation("tanh"),
 }
 _ORDER = (0, 3, 1, 2)
-"""The places of input gate, output gate, forget gate and cell gate."""
+"""The positions of input gate, output gate, forget gate and cell gate among the weights."""
 
 
 @dataclass(frozen=True)
 class _LstmInputs:
-    """Which inputs of the operator are those of an LSTM: the first of some, or all."""
+    """Indices of an LSTM's inputs among those of the operator: the first of a group, or all."""
 
     data_weight: int
     hidden_weight: int
     bias: int
     states: tuple[int, int]
     left_out: Mapping[str, Sequence[int]]
-    """Parts that are not supported."""
+    """Parts that are not supported -> the indices of their inputs."""
 
 
 @dataclass(frozen=True)
 class _Direction:
-    """A layer in one direction, and the inputs that are its states."""
+    """A layer in one direction, and the indices of its states among the operator's inputs."""
 
     cell: Cell
     weights: Weights
@@ -112,7 +112,7 @@ _BOTH = (
 
 @converts("UNIDIRECTIONAL_SEQUENCE_LSTM", quantized=False)
 def convert_lstm(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, weights of data, weights of the state, biases; hidden and cell state."""
+    """Append an LSTM. Inputs: data, weights of data and state, biases; hidden and cell state."""
     options = operator.options(tflite.UnidirectionalSequenceLSTMOptions)
     data = _sequence(context, operator, bool(options.TimeMajor()))
     check_is_tanh(operator, options.FusedActivationFunction())
@@ -122,7 +122,7 @@ def convert_lstm(context: Context, operator: TfliteOperator) -> None:
 
 @converts("BIDIRECTIONAL_SEQUENCE_LSTM", quantized=False)
 def convert_bidirectional_lstm(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, all of the forward LSTM, all of the backward one, and their states."""
+    """Append two LSTMs. Inputs: data, the forward one's, the backward one's, their states."""
     options = operator.options(tflite.BidirectionalSequenceLSTMOptions)
     data = _sequence(context, operator, bool(options.TimeMajor()))
     check_is_tanh(operator, options.FusedActivationFunction())
@@ -133,7 +133,7 @@ def convert_bidirectional_lstm(context: Context, operator: TfliteOperator) -> No
 
 @converts("RNN", quantized=False)
 def convert_rnn(context: Context, operator: TfliteOperator) -> None:
-    """One step. Inputs: data, weights of data, weights of the state, bias, state."""
+    """Append one step of a layer. Inputs: data, weights of data and state, bias, state."""
     options = operator.options(tflite.RNNOptions)
     tensor = operator.input(0)
     require_types(operator, tensor, "input", _FLOAT)
@@ -144,7 +144,7 @@ def convert_rnn(context: Context, operator: TfliteOperator) -> None:
 
 @converts("UNIDIRECTIONAL_SEQUENCE_RNN", quantized=False)
 def convert_sequence_rnn(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, weights of data, weights of the state, bias, state."""
+    """Append a layer. Inputs: data, weights of data and state, bias, state."""
     options = operator.options(tflite.SequenceRNNOptions)
     data = _sequence(context, operator, bool(options.TimeMajor()))
     layer = _rnn(operator, 1, _activation(operator, options.FusedActivationFunction()))
@@ -153,7 +153,7 @@ def convert_sequence_rnn(context: Context, operator: TfliteOperator) -> None:
 
 @converts("BIDIRECTIONAL_SEQUENCE_RNN", quantized=False)
 def convert_bidirectional_rnn(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data; weights of data, weights of the state, bias and state of each direction."""
+    """Append two layers. Inputs: data; for each the weights of data and state, bias, state."""
     options = operator.options(tflite.BidirectionalSequenceRNNOptions)
     data = _sequence(context, operator, bool(options.TimeMajor()))
     check_left_out(operator, {"an auxiliary input": (9, 10, 11)})
@@ -164,14 +164,14 @@ def convert_bidirectional_rnn(context: Context, operator: TfliteOperator) -> Non
 
 @converts("SVDF", quantized=False)
 def convert_svdf(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, weights of the features, weights over time, bias, state."""
+    """Append an SVDF. Inputs: data, weights of the features, weights over time, bias, state."""
     options = operator.options(tflite.SVDFOptions)
     data, features, time, rank = *map(operator.input, range(3)), options.Rank()
     require_types(operator, data, "input", _FLOAT)
-    for tensor, what in ((data, "input"), (features, "weight"), (time, "weight")):
-        require_rank(operator, tensor, what, (2,))
+    for tensor, label in ((data, "input"), (features, "weight"), (time, "weight")):
+        require_rank(operator, tensor, label, (2,))
         if 0 in tensor.shape:
-            raise operator.unsupported(f'{what} "{tensor.name}" has no elements')
+            raise operator.unsupported(f'{label} "{tensor.name}" has no elements')
     filters, memory = time.shape
     if rank < 1 or filters % rank:
         raise operator.unsupported(f"{filters} filters are not a multiple of rank {rank}")
@@ -194,7 +194,7 @@ def convert_svdf(context: Context, operator: TfliteOperator) -> None:
 
 
 def _sequence(context: Context, operator: TfliteOperator, is_time_major: bool) -> Placed:
-    """The data of an operator on sequences."""
+    """Return the data of an operator on sequences."""
     tensor = operator.input(0)
     require_types(operator, tensor, "input", _FLOAT)
     require_rank(operator, tensor, "input", (3,))
@@ -211,16 +211,16 @@ def _activation(operator: TfliteOperator, number: int) -> Activation:
 
 
 def _lstm(operator: TfliteOperator, inputs: _LstmInputs, cell_clip: float) -> _Direction:
-    """An LSTM in one direction."""
+    """Return an LSTM in one direction."""
     check_left_out(operator, inputs.left_out)
     check_has_input_gate(operator, inputs.data_weight)
     features, units = operator.input(0).shape[-1], _rows(operator, inputs.hidden_weight + 1)
 
-    def joined(first: int, what: str, *columns: int) -> np.ndarray:
-        """The constants of all gates."""
+    def joined(first: int, label: str, *columns: int) -> np.ndarray:
+        """Return the constants of all gates, one after the other."""
         return np.concatenate(
             [
-                _constant(operator, first + gate, f"{name} gate's {what}", (units, *columns))
+                _constant(operator, first + gate, f"{name} gate's {label}", (units, *columns))
                 for gate, name in enumerate(GATES)
             ]
         )
@@ -235,7 +235,7 @@ def _lstm(operator: TfliteOperator, inputs: _LstmInputs, cell_clip: float) -> _D
 
 
 def _rnn(operator: TfliteOperator, first: int, activation: Activation) -> _Direction:
-    """A simple layer; its weights, bias and state begin at the input `first`."""
+    """Return a simple layer; its weights, bias and state begin at the input `first`."""
     features, units = operator.input(0).shape[-1], _rows(operator, first)
     weights = Weights(
         _constant(operator, first, "weight", (units, features)),
@@ -246,19 +246,19 @@ def _rnn(operator: TfliteOperator, first: int, activation: Activation) -> _Direc
 
 
 def _rows(operator: TfliteOperator, index: int) -> int:
-    """How many units a weight is for."""
+    """Return the number of units of a weight."""
     tensor = operator.input(index)
     require_rank(operator, tensor, "weight", (2,))
     return tensor.shape[0]
 
 
 def _constant(
-    operator: TfliteOperator, index: int, what: str, shape: tuple[int, ...]
+    operator: TfliteOperator, index: int, label: str, shape: tuple[int, ...]
 ) -> np.ndarray:
-    """The values of a weight or bias."""
+    """Return the values of a weight or bias."""
     tensor = operator.input(index)
-    require_types(operator, tensor, what, _FLOAT)
-    require_shape(operator, tensor, what, shape)
+    require_types(operator, tensor, label, _FLOAT)
+    require_shape(operator, tensor, label, shape)
     return operator.constant(index)
 
 
@@ -274,7 +274,7 @@ def _convert(
     Parameters
     ----------
     merges
-        whether their outputs are one tensor, one behind the other in its last axis.
+        whether the outputs are concatenated into one tensor, along the last axis.
     """
     if 0 in operator.input(0).shape or 0 in (layer.units for layer in layers):
         raise operator.unsupported("it has no steps, rows, features or units")
@@ -308,7 +308,7 @@ def _convert(
 def _outputs(
     operator: TfliteOperator, data: Placed, layers: Sequence[_Direction], merges: bool
 ) -> list[Placed]:
-    """What each layer writes: types, the same for both if their outputs are merged."""
+    """Return the type of each layer's output; merged outputs have one type."""
     if merges:
         _require_equal_units(operator, layers)
     parts = 2 if merges else 1
@@ -326,7 +326,7 @@ def _outputs(
 
 
 def _require_equal_units(operator: TfliteOperator, layers: Sequence[_Direction]) -> None:
-    """Check that both directions have as many units."""
+    """Check that both directions have the same number of units."""
     units = [layer.units for layer in layers]
     if len(set(units)) > 1:
         raise operator.unsupported(

@@ -35,7 +35,7 @@ _BIAS_SCALE_TOLERANCE = 1e-5
 
 @converts("SVDF")
 def convert_svdf(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, weights of the features, weights over time, bias, state.
+    """Append an SVDF. Inputs: data, weights of the features, weights over time, bias, state.
 
     The fused activation makes no difference: the reference kernel on integers ignores it.
     """
@@ -73,8 +73,8 @@ def _check_svdf(operator: TfliteOperator, rank: int) -> None:
     require_types(operator, bias, "bias", ("int32",))
     require_types(operator, state, "state", (time.dtype,))
     require_types(operator, operator.output, "output", ("int8",))
-    for tensor, what in ((data, "input"), (features, "weight"), (time, "weight")):
-        require_rank(operator, tensor, what, (2,))
+    for tensor, label in ((data, "input"), (features, "weight"), (time, "weight")):
+        require_rank(operator, tensor, label, (2,))
     filters = features.shape[0]
     if rank < 1 or filters % rank:
         raise operator.unsupported(f"{filters} filters are not a multiple of rank {rank}")
@@ -85,7 +85,7 @@ def _check_svdf(operator: TfliteOperator, rank: int) -> None:
 
 
 def _check_bias_scale(operator: TfliteOperator, expected: float) -> None:
-    """Check that the bias has the scale of what it is added to, or none."""
+    """Check that the bias has the scale of the sum that it is added to, or none."""
     quantization = operator.input(3).quantization
     scale = expected if quantization is None else quantization.scales[0]
     if abs(scale - expected) >= _BIAS_SCALE_TOLERANCE:
@@ -97,7 +97,7 @@ def _check_bias_scale(operator: TfliteOperator, expected: float) -> None:
 
 @converts("UNIDIRECTIONAL_SEQUENCE_LSTM")
 def convert_lstm(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: data, weights of data, weights of the state, biases; hidden and cell state."""
+    """Append an LSTM. Inputs: data, weights of data and state, biases; hidden and cell state."""
     options = operator.options(tflite.UnidirectionalSequenceLSTMOptions)
     data, hidden, cell, output = (*map(operator.input, (0, 18, 19)), operator.output)
     _check_parts(operator, options.FusedActivationFunction())
@@ -135,7 +135,7 @@ def convert_lstm(context: Context, operator: TfliteOperator) -> None:
 
 
 def _check_parts(operator: TfliteOperator, activation: int) -> None:
-    """Check that the LSTM has all gates and nothing more."""
+    """Check that the LSTM has all gates, and no parts that are not supported."""
     check_is_tanh(operator, activation)
     check_left_out(operator, LEFT_OUT)
     if operator.input(18) is operator.input(19):
@@ -144,7 +144,7 @@ def _check_parts(operator: TfliteOperator, activation: int) -> None:
 
 
 def _gate(operator: TfliteOperator, index: int, units: int, features: int) -> Gate:
-    """The constants of one of the gates."""
+    """Return the constants of one of the gates."""
     of_data, of_state, bias = 1 + index, 5 + index, 12 + index
     name = f"{GATES[index]} gate's"
     for weight, columns in ((of_data, features), (of_state, units)):
@@ -163,7 +163,7 @@ def _gate(operator: TfliteOperator, index: int, units: int, features: int) -> Ga
 
 
 def _symmetric_scale(operator: TfliteOperator, index: int) -> float:
-    """The scale of a weight that has one, and zero point 0."""
+    """Return the scale of a weight that has only one, and zero point 0."""
     tensor = operator.input(index)
     quantization: Quantization = operator.weight_quantization(tensor, 0)
     if not quantization.is_per_tensor:

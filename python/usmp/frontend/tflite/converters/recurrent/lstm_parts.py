@@ -1,4 +1,4 @@
-"""Which parts of a TFLite LSTM are supported, on integers and on float32."""
+"""Checks of the parts of a TFLite LSTM, on integers and on float32."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from usmp.frontend.tflite.file.model import TfliteOperator
 from usmp.frontend.tflite.options import fused_activation
 
 GATES = ("input", "forget", "cell", "output")
-"""In the order of their weights and biases."""
+"""The gates, in the order of their weights and biases."""
 
 LEFT_OUT: Mapping[str, Sequence[int]] = {
     "peephole connections": (9, 10, 11),
@@ -19,7 +19,7 @@ LEFT_OUT: Mapping[str, Sequence[int]] = {
 
 
 def check_is_tanh(operator: TfliteOperator, number: int) -> None:
-    """Check that the activation is the one that all runtimes compute.
+    """Check that the activation is TANH, which all runtimes compute.
 
     Raises
     ------
@@ -50,12 +50,12 @@ def check_left_out(operator: TfliteOperator, left_out: Mapping[str, Sequence[int
 
 
 def check_has_input_gate(operator: TfliteOperator, data_weight: int) -> None:
-    """Check that the input gate has weights of its own, of which `data_weight` is the first.
+    """Check that the input gate has its own weights; `data_weight` is the index of the first.
 
     Raises
     ------
     UnsupportedModelError
-        it is what the forget gate leaves.
+        it is coupled to the forget gate.
     """
     if operator.optional_input(data_weight) is None:
         raise operator.unsupported(

@@ -1,4 +1,4 @@
-"""Variable tensors: what recurrent operators keep from one run to the next."""
+"""Variable tensors, which recurrent operators keep from one run to the next."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from usmp.frontend.tflite.states import State
 def variable_tensor(
     context: Context, operator: TfliteOperator, index: int, shape: tuple[int, ...]
 ) -> State:
-    """The state that an input is.
+    """Return the state of an input that is a variable tensor.
 
     Raises
     ------
     UnsupportedModelError
-        the tensor is not variable, or of another shape.
+        the tensor is not variable, or has another shape.
     """
     tensor = operator.input(index)
     if not tensor.table.IsVariable():
@@ -39,5 +39,5 @@ def variable_tensor(
 def assign_variable(
     context: Context, operator: TfliteOperator, index: int, state: State, value: relax.Expr
 ) -> None:
-    """From here on the state has the value, also for other readers of the tensor."""
+    """Set the value of a state, also for later readers of its tensor."""
     state.after = context.values[operator.input(index).index] = value

@@ -1,7 +1,7 @@
 """Resource variables: VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE, and CALL_ONCE that sets them.
 
-A variable is a state of the model: each Relax function that uses it takes its value before the run,
-and gives its value after it.
+A variable is a state of the model: each Relax function that uses it takes its value before the run
+as a parameter, and returns its value after the run if it has changed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from usmp.tir.model_operator import joined_span
 
 @converts("VAR_HANDLE", moves=True)
 def convert_var_handle(context: Context, operator: TfliteOperator) -> None:
-    """A handle computes nothing; it was entered before."""
+    """Append nothing, because the variables of handles were entered before."""
 
 
 @converts("READ_VARIABLE", moves=True)
 def convert_read_variable(context: Context, operator: TfliteOperator) -> None:
-    """The value so far; a later assignment makes another value and does not change this one."""
+    """Set the output to the variable's value so far, which later assignments do not change."""
     variable, kept = _kept(context, operator, operator.output)
     value = context.state(kept).after if variable.changes else constant(kept.initial)
     context.values[operator.output.index] = value
@@ -32,15 +32,15 @@ def convert_read_variable(context: Context, operator: TfliteOperator) -> None:
 
 @converts("ASSIGN_VARIABLE", moves=True)
 def convert_assign_variable(context: Context, operator: TfliteOperator) -> None:
-    """From here on the variable has the value."""
+    """Set the value of the variable for the operators that follow."""
     _, kept = _kept(context, operator, operator.input(1))
     context.state(kept).after = context.value(operator.input(1))
 
 
 @converts("CALL_ONCE", moves=True)
 def convert_call_once(context: Context, operator: TfliteOperator) -> None:
-    """What it assigns is what the variables start from, or if they were used before it, what they
-    are from here on in the first run, which a state marks."""
+    """Set the variables that were used before a CALL_ONCE, but only in the first run, which a state
+    marks. Other variables have their initial values already."""
     number = called_once(operator.table)
     late = {v: x for v, x in context.kept.initializations[number].items() if v in context.used}
     if not late:
@@ -53,9 +53,9 @@ def convert_call_once(context: Context, operator: TfliteOperator) -> None:
     is_first = context.builder.emit(relax.op.equal(flag.before, constant(np.array(0, np.uint8))))
     flag.after = constant(np.array(1, np.uint8))
     context.builder.span = joined_span(
-        [context.builder.span, *(each.span for each in late.values())]
+        [context.builder.span, *(assignment.span for assignment in late.values())]
     )
-    for variable, value in ((v, each.value) for v, each in late.items()):
+    for variable, value in ((v, assignment.value) for v, assignment in late.items()):
         assert variable.kept is not None
         _check_type(operator, variable, variable.kept, operator.name, value.shape, str(value.dtype))
         state = context.state(variable.kept)
@@ -65,7 +65,7 @@ def convert_call_once(context: Context, operator: TfliteOperator) -> None:
 def _kept(
     context: Context, operator: TfliteOperator, tensor: TfliteTensor
 ) -> tuple[Variable, KeptTensor]:
-    """The operator's variable, which must be of the type of `tensor`, and what is kept of it."""
+    """Return the operator's variable, which must have the type of `tensor`, and its kept tensor."""
     variable = variable_of(operator, context.handles)
     context.used.add(variable)
     if variable.kept is None:
@@ -86,7 +86,7 @@ def _check_type(
     shape: tuple[int, ...],
     dtype: str,
 ) -> None:
-    """Check that what is read from a variable or assigned to it has its type."""
+    """Check that a value that is read from a variable or assigned to it has the variable's type."""
     initial = kept.initial
     if (initial.shape, str(initial.dtype)) != (shape, dtype):
         raise operator.unsupported(
