@@ -1,1 +1,1 @@
-"""Operators of TFLite Micro's signal library, and of complex numbers."""
+"""Converters of TFLite Micro's signal library, and of complex numbers."""

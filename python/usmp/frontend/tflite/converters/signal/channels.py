@@ -17,13 +17,13 @@ from usmp.ops import signal
 
 _POSITIVE = (0, 2**31 - 1)
 _MOST_CHANNELS = 2**15 - 1
-"""Of a filter bank, whose tables have int16 in them."""
+"""Most channels of a filter bank, whose tables are int16."""
 
 
 @converts(custom_operator("SignalFilterBank"), moves=True)
 def convert_filter_bank(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: spectrum; weights, unweights, and of each channel the start in the spectrum, the
-    start in the weights, and the width."""
+    """Append a filter bank. Inputs: spectrum; weights, unweights; for each channel its start in the
+    spectrum, its start in the weights, and its width."""
     require_tensors(operator, 6, 1)
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("uint32",))
@@ -52,7 +52,7 @@ def convert_filter_bank(context: Context, operator: TfliteOperator) -> None:
 
 @converts(custom_operator("SignalFilterBankSquareRoot"), moves=True)
 def convert_square_root(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: the channels, and by how many bits their square roots are shifted to the right."""
+    """Append square roots. Inputs: the channels, the bits by which roots are shifted right."""
     require_tensors(operator, 2, 1)
     data, bits, output = operator.input(0), operator.input(1), operator.output
     require_types(operator, data, "input", ("uint64",))
@@ -65,7 +65,7 @@ def convert_square_root(context: Context, operator: TfliteOperator) -> None:
 
 @converts(custom_operator("SignalFilterBankSpectralSubtraction"), moves=True)
 def convert_spectral_subtraction(context: Context, operator: TfliteOperator) -> None:
-    """Outputs: the channels without noise, and the estimate of it, which is a state."""
+    """Append a noise reduction. Outputs: the channels without noise, and its estimate, a state."""
     require_tensors(operator, 1, 2)
     data, (output, noise) = operator.input(0), operator.outputs
     require_types(operator, data, "input", ("uint32",))
@@ -103,7 +103,7 @@ def convert_spectral_subtraction(context: Context, operator: TfliteOperator) -> 
 
 @converts(custom_operator("SignalPCAN"), moves=True)
 def convert_gain_control(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: the channels, the estimate of their noise, a table of gains."""
+    """Append a gain control. Inputs: the channels, estimates of their noise, a table of gains."""
     require_tensors(operator, 3, 1)
     data, noise, table = map(operator.input, range(3))
     require_types(operator, data, "input", ("uint32",))
@@ -123,7 +123,7 @@ def convert_gain_control(context: Context, operator: TfliteOperator) -> None:
 
 @converts(custom_operator("SignalFilterBankLog"), moves=True)
 def convert_logarithm(context: Context, operator: TfliteOperator) -> None:
-    """Input: the channels."""
+    """Append the logarithms of the channels."""
     require_tensors(operator, 1, 1)
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("uint32",))
@@ -142,7 +142,7 @@ def _require_channels(
     outputs: tuple[TfliteTensor, ...],
     data: TfliteTensor,
 ) -> None:
-    """Check that all have one axis with an element a channel, and the outputs are of uint32."""
+    """Check that all tensors have one axis, that of the channels, and that outputs are uint32."""
     for tensor in inputs:
         require_rank(operator, tensor, "input", (1,))
         require_same_shape(operator, data, tensor)

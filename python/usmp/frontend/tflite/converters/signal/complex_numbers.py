@@ -1,6 +1,6 @@
-"""RFFT2D, and what makes real numbers of the complex ones that it gives.
+"""RFFT2D, and operators that turn its complex results into real numbers.
 
-Complex tensors are inside of a model only, as float32 with one more axis: real and imaginary part.
+Complex tensors exist only inside of a model, as float32 with an axis for real and imaginary part.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RANKS = tuple(range(2, 9))
 
 @converts("RFFT2D", moves=True)
 def convert_rfft_2d(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: matrices, and the height and width to which they are cut or filled up."""
+    """Append an RFFT2D. Inputs: matrices, and the height and width to crop or pad them to."""
     require_tensors(operator, 2, 1)
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("float32",))
@@ -45,7 +45,7 @@ def convert_rfft_2d(context: Context, operator: TfliteOperator) -> None:
 
 @converts("REAL", "IMAG", "COMPLEX_ABS", moves=True)
 def convert_part(context: Context, operator: TfliteOperator) -> None:
-    """Real part, imaginary part or magnitude."""
+    """Append the real part, imaginary part or magnitude of complex numbers."""
     require_tensors(operator, 1, 1)
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("complex64",))

@@ -20,11 +20,11 @@ _INT16 = ("int16",)
 
 @converts(custom_operator("SignalWindow"), moves=True)
 def convert_window(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: rows of samples, weights."""
+    """Append products with a window. Inputs: rows of samples, weights of the window."""
     require_tensors(operator, 2, 1)
     data, weights, output = operator.input(0), operator.input(1), operator.output
-    for tensor, what in ((data, "input"), (weights, "weight"), (output, "output")):
-        require_types(operator, tensor, what, _INT16)
+    for tensor, label in ((data, "input"), (weights, "weight"), (output, "output")):
+        require_types(operator, tensor, label, _INT16)
     require_rank(operator, weights, "weight", (1,))
     if data.shape[-1:] != weights.shape:
         raise operator.unsupported(
@@ -39,7 +39,7 @@ def convert_window(context: Context, operator: TfliteOperator) -> None:
 
 @converts(custom_operator("SignalFftAutoScale"), moves=True)
 def convert_fft_auto_scale(context: Context, operator: TfliteOperator) -> None:
-    """Outputs: the scaled samples, and by how many bits they were shifted."""
+    """Append a scaling. Outputs: the scaled samples, the number of bits of the shift."""
     require_tensors(operator, 1, 2)
     data, (output, bits) = operator.input(0), operator.outputs
     require_types(operator, data, "input", _INT16)
@@ -55,7 +55,7 @@ def convert_fft_auto_scale(context: Context, operator: TfliteOperator) -> None:
 
 @converts(custom_operator("SignalEnergy"), moves=True)
 def convert_energy(context: Context, operator: TfliteOperator) -> None:
-    """Input: real and imaginary parts in turn."""
+    """Append the energies of complex numbers, whose real and imaginary parts alternate."""
     require_tensors(operator, 1, 1)
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", _INT16)

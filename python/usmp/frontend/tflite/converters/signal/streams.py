@@ -1,7 +1,7 @@
 """TFLite Micro's signal library: operators that keep samples, each in states of its own.
 
-What a kernel leaves unwritten, since it has too few samples yet, is not defined there; here it is
-what the operator computes with zeros, or the first frame, in the place of what is missing.
+The kernels leave elements unwritten while they have too few samples. Here, these elements are
+computed with zeros, or with the first frame, in place of the missing samples.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from usmp.ops import signal
 from usmp.ops.emit import constant
 
 _MOST = 1 << 20
-"""Samples, frames or channels that an option may ask to keep."""
+"""Most samples, frames or channels that an option may ask to keep."""
 
 
 @converts(custom_operator("SignalFramer"), moves=True)
 def convert_framer(context: Context, operator: TfliteOperator) -> None:
-    """Outputs: overlapping frames of the samples, and whether all of them are full."""
+    """Append a framer. Outputs: overlapping frames of samples, whether all of them are full."""
     require_tensors(operator, 1, 2)
     data, (output, is_full) = operator.input(0), operator.outputs
     new = _require_samples(operator, data, output)
@@ -64,7 +64,7 @@ def convert_framer(context: Context, operator: TfliteOperator) -> None:
 
 @converts(custom_operator("SignalDelay"), moves=True)
 def convert_delay(context: Context, operator: TfliteOperator) -> None:
-    """The samples of some time before."""
+    """Append a delay of the samples."""
     require_tensors(operator, 1, 1)
     data, output = operator.input(0), operator.output
     new = _require_samples(operator, data, output)
@@ -79,7 +79,7 @@ def convert_delay(context: Context, operator: TfliteOperator) -> None:
 
 @converts(custom_operator("SignalStacker"), moves=True)
 def convert_stacker(context: Context, operator: TfliteOperator) -> None:
-    """Outputs: the last frames one after the other, and whether there are enough of them."""
+    """Append a stacker. Outputs: the last frames in order, whether there are enough of them."""
     require_tensors(operator, 1, 2)
     data, (output, is_valid) = operator.input(0), operator.outputs
     channels = _require_samples(operator, data, output)
@@ -116,7 +116,7 @@ def convert_stacker(context: Context, operator: TfliteOperator) -> None:
 
 @converts(custom_operator("SignalOverlapAdd"), moves=True)
 def convert_overlap_add(context: Context, operator: TfliteOperator) -> None:
-    """Sums of overlapping frames."""
+    """Append sums of overlapping frames."""
     require_tensors(operator, 1, 1)
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("int16", "float32"))
@@ -140,7 +140,7 @@ def convert_overlap_add(context: Context, operator: TfliteOperator) -> None:
 
 
 def _require_samples(operator: TfliteOperator, data: TfliteTensor, output: TfliteTensor) -> int:
-    """Check that both tensors are samples of int16, and return how many a row of the data has."""
+    """Check that both tensors are int16 samples, and return the length of the data's rows."""
     require_types(operator, data, "input", ("int16",))
     require_types(operator, output, "output", ("int16",))
     if not data.shape:

@@ -16,14 +16,14 @@ TYPE_NUMBERS = {
     "int32": tflite.TensorType.INT32,
     "float32": tflite.TensorType.FLOAT32,
 }
-"""What the option "T" is for data of a type."""
+"""Element type of the data -> the value of the option "T"."""
 _LONGEST = 1 << 16
-"""Transform; the tables of longer ones fill no flash memory."""
+"""Longest transform; tables of longer ones do not fit in flash memory."""
 
 
 @converts(custom_operator("SignalRfft"), moves=True)
 def convert_rfft(context: Context, operator: TfliteOperator) -> None:
-    """Output: real and imaginary parts in turn, up to half the sampling rate."""
+    """Append a transform to alternating real and imaginary parts, up to half the sampling rate."""
     length, data, output = _length(operator), operator.input(0), operator.output
     if data.shape[-1] > length:
         raise operator.unsupported(
@@ -36,7 +36,7 @@ def convert_rfft(context: Context, operator: TfliteOperator) -> None:
 
 @converts(custom_operator("SignalIrfft"), moves=True)
 def convert_irfft(context: Context, operator: TfliteOperator) -> None:
-    """Input: real and imaginary parts in turn, up to half the sampling rate."""
+    """Append an inverse transform of alternating real and imaginary parts."""
     length, data, output = _length(operator), operator.input(0), operator.output
     require_shape(operator, data, "input", (*data.shape[:-1], length + 2))
     require_shape(operator, output, "output", (*data.shape[:-1], length))
@@ -44,12 +44,12 @@ def convert_irfft(context: Context, operator: TfliteOperator) -> None:
 
 
 def _length(operator: TfliteOperator) -> int:
-    """The length of the transform; the tensors have its type.
+    """Return the length of the transform, after checks of the tensors.
 
     Raises
     ------
     UnsupportedModelError
-        they have not, or there are no rows.
+        the tensors have another type than the options say, or there are no rows.
     """
     require_tensors(operator, 1, 1)
     data, output = operator.input(0), operator.output
