@@ -1,4 +1,4 @@
-"""TFLite graphs to Relax: quantized operators in integers, others in the types that they have."""
+"""Converters of TFLite operators to Relax, and their registries."""
 
 from usmp.frontend.tflite.context import CONVERTERS, MOVES, UNQUANTIZED, WITH_STORED_WEIGHT, Context
 from usmp.frontend.tflite.converters import (

@@ -1,7 +1,6 @@
 """Operators that run other subgraphs: IF, WHILE, STABLEHLO_COMPOSITE.
 
-A subgraph that runs once, and always, is written out where it is run. Others become bodies of
-control flow.
+A subgraph that runs exactly once is inlined at its operator. Others become bodies of control flow.
 """
 
 from __future__ import annotations
@@ -24,33 +23,33 @@ from usmp.relax.limits import LimitedBuilder
 from usmp.relax.open_function import open_function
 
 _UNTIL_FALSE = -1
-"""How often a loop runs whose condition is computed."""
+"""The trip count of a loop that runs until its condition is false."""
 
 
 @converts("STABLEHLO_COMPOSITE", moves=True)
 def convert_composite(context: Context, operator: TfliteOperator) -> None:
-    """What it is decomposed into, which is what LiteRT runs."""
+    """Append the decomposition of a STABLEHLO_COMPOSITE, which LiteRT runs, too."""
     (run,) = subgraphs_run_by(operator.model, operator.table)
-    given = _given(operator, 0)
-    _write_out(context, operator, run.number, given)
+    inputs = _passed_inputs(operator, 0)
+    _inline(context, operator, run.number, inputs)
 
 
 @converts("IF", moves=True)
 def convert_if(context: Context, operator: TfliteOperator) -> None:
-    """The branch of a condition that is known takes its place; else one of both runs."""
+    """Append the branch that a known condition selects, or both branches as control flow."""
     branches = subgraphs_run_by(operator.model, operator.table)
     condition = operator.input(0)
     _require_bool(operator, condition)
-    given = _given(operator, 1)
+    inputs = _passed_inputs(operator, 1)
     if condition.data is not None:
-        taken = branches[0 if condition.data.item() else 1]
-        _write_out(context, operator, taken.number, given)
+        selected = branches[0 if condition.data.item() else 1]
+        _inline(context, operator, selected.number, inputs)
         return
     if not operator.outputs:
         return
-    body = _Body(context, operator, given, range(len(given)))
+    body = _Body(context, operator, inputs, range(len(inputs)))
     bodies = tuple(body.module(branch.number, operator.outputs) for branch in branches)
-    arguments = [context.value(given[index]) for index in body.passed]
+    arguments = [context.value(inputs[index]) for index in body.passed]
     types = [relax.TensorType(tensor.shape, tensor.dtype) for tensor in operator.outputs]
     results = call_control_flow(
         context.builder,
@@ -65,29 +64,29 @@ def convert_if(context: Context, operator: TfliteOperator) -> None:
 
 @converts("WHILE", moves=True)
 def convert_while(context: Context, operator: TfliteOperator) -> None:
-    """A loop whose body replaces the tensors that it does not hand on as they are."""
+    """Append a loop that carries the tensors that its body changes."""
     condition, body = subgraphs_run_by(operator.model, operator.table)
-    given = _given(operator, 0)
+    inputs = _passed_inputs(operator, 0)
     graph = operator.model.Subgraphs(body.number)
     before, after = vector(graph, "Inputs"), vector(graph, "Outputs")
-    carried = [index for index in range(len(given)) if before[index] != after[index]]
+    carried = [index for index in range(len(inputs)) if before[index] != after[index]]
     if not carried:
         raise operator.unsupported(
             f"its body, subgraph {body.number}, changes none of its tensors, so that it never runs "
             "or never ends; convert the model without it"
         )
-    order = [*carried, *(index for index in range(len(given)) if index not in carried)]
-    for tensor, output in zip(given, operator.outputs, strict=True):
+    order = [*carried, *(index for index in range(len(inputs)) if index not in carried)]
+    for tensor, output in zip(inputs, operator.outputs, strict=True):
         _require_same_type(operator, body.number, "result", output, tensor)
-    bodies = _Body(context, operator, given, order, carried)
-    asked = bodies.module(condition.number, [None])
-    ran = bodies.module(body.number, given, carried)
-    arguments = [context.value(given[index]) for index in bodies.passed]
-    flow = ControlFlow((asked, ran), trips=_UNTIL_FALSE, carried=len(carried))
+    bodies = _Body(context, operator, inputs, order, carried)
+    condition_module = bodies.module(condition.number, [None])
+    body_module = bodies.module(body.number, inputs, carried)
+    arguments = [context.value(inputs[index]) for index in bodies.passed]
+    flow = ControlFlow((condition_module, body_module), trips=_UNTIL_FALSE, carried=len(carried))
     results = call_control_flow(context.builder, "while_loop", flow, arguments, [])
     changed = dict(zip(carried, results, strict=True))
     for index, output in enumerate(operator.outputs):
-        tensor = given[index]
+        tensor = inputs[index]
         if index in changed:
             context.set_moved(operator, changed[index], output)
         elif tensor.data is not None:
@@ -96,25 +95,25 @@ def convert_while(context: Context, operator: TfliteOperator) -> None:
             context.set_moved(operator, context.value(tensor), output)
 
 
-def _given(operator: TfliteOperator, first: int) -> list[TfliteTensor]:
-    """What the subgraphs are given: the inputs from the first on."""
-    given = [operator.input(index) for index in range(first, len(operator.inputs))]
-    for tensor in given:
+def _passed_inputs(operator: TfliteOperator, first: int) -> list[TfliteTensor]:
+    """Return the inputs that the operator passes to its subgraphs: those from `first` on."""
+    inputs = [operator.input(index) for index in range(first, len(operator.inputs))]
+    for tensor in inputs:
         if tensor.dtype == "resource":
             raise operator.unsupported(
                 f'"{tensor.name}" is the handle of a variable; state inside of control flow is not '
                 "supported: keep it in the main graph"
             )
-    return given
+    return inputs
 
 
-def _write_out(
-    context: Context, operator: TfliteOperator, number: int, given: Sequence[TfliteTensor]
+def _inline(
+    context: Context, operator: TfliteOperator, number: int, inputs: Sequence[TfliteTensor]
 ) -> None:
-    """Append a subgraph that the operator runs with these of its inputs."""
+    """Append the operators of a subgraph with these inputs; its outputs are the operator's."""
     inner = context.of_subgraph(operator, number)
-    values = [context.value(tensor) for tensor in given]
-    outputs, results = _converted(inner, operator, number, given, values)
+    values = [context.value(tensor) for tensor in inputs]
+    outputs, results = _converted(inner, operator, number, inputs, values)
     for tensor, result, output in zip(outputs, results, operator.outputs, strict=True):
         _require_same_type(operator, number, "output", tensor, output)
         if tensor.data is not None:
@@ -129,58 +128,58 @@ class _Body:
 
     Parameters
     ----------
-    given
-        what the operator runs it with; what is known of it and does not change is no parameter.
+    inputs
+        the inputs that the operator passes; a known one that does not change is no parameter.
     order
-        of the parameters, by their places among the inputs.
+        the order of the parameters, as positions among these inputs.
     carried
-        the places of what changes from one iteration to the next.
+        the positions of the inputs that change from one iteration to the next.
     """
 
     context: Context
     operator: TfliteOperator
-    given: Sequence[TfliteTensor]
+    inputs: Sequence[TfliteTensor]
     order: Sequence[int]
     carried: Sequence[int] = ()
 
     @property
     def passed(self) -> list[int]:
-        """The places of the inputs that are parameters."""
-        is_passed = [i in self.carried or t.data is None for i, t in enumerate(self.given)]
+        """The positions of the inputs that are parameters."""
+        is_passed = [i in self.carried or t.data is None for i, t in enumerate(self.inputs)]
         return [index for index in self.order if is_passed[index]]
 
     def module(
         self, number: int, like: Sequence[TfliteTensor | None], places: Sequence[int] | None = None
     ) -> IRModule:
-        """A module whose `main` is a subgraph.
+        """Return a module whose `main` is a subgraph.
 
         Parameters
         ----------
         like
-            tensors that have the types which its outputs must have; None for a condition.
+            tensors of the types that the outputs must have; None for a condition.
         places
-            of the outputs that it gives; by default all.
+            the positions of the outputs to return; by default all.
         """
         builder = LimitedBuilder(self.context.builder.limits)
         inner = self.context.of_subgraph(self.operator, number, builder)
         params = {
             index: relax.Var(
-                f"x{index}", relax.TensorType(self.given[index].shape, self.given[index].dtype)
+                f"x{index}", relax.TensorType(self.inputs[index].shape, self.inputs[index].dtype)
             )
             for index in self.passed
         }
         with open_function(builder, "main"):
             with builder.dataflow():
-                # What is known is written here: the operator's function may have a variable for it.
+                # Known inputs are constants here: other modules' variables are out of scope.
                 values = [
                     params[index]
                     if tensor.data is None
                     else params.get(index, constant(tensor.data))
-                    for index, tensor in enumerate(self.given)
+                    for index, tensor in enumerate(self.inputs)
                 ]
-                changing = [i in self.carried for i in range(len(self.given))]
+                changing = [i in self.carried for i in range(len(self.inputs))]
                 outputs, results = _converted(
-                    inner, self.operator, number, self.given, values, changing
+                    inner, self.operator, number, self.inputs, values, changing
                 )
                 for tensor, wanted in zip(outputs, like, strict=True):
                     if wanted is None:
@@ -201,25 +200,25 @@ def _converted(
     inner: Context,
     operator: TfliteOperator,
     number: int,
-    given: Sequence[TfliteTensor],
+    inputs: Sequence[TfliteTensor],
     values: Sequence[relax.Expr],
     changing: Sequence[bool] | None = None,
 ) -> tuple[list[TfliteTensor], list[relax.Expr]]:
-    """The outputs of a subgraph, whose operators are appended, and what they are.
+    """Append the operators of a subgraph, and return its outputs and their values.
 
     Parameters
     ----------
-    given, values
-        what its inputs are.
+    inputs, values
+        the operator's tensors that are the subgraph's inputs, and their values here.
     changing
-        of each input, whether it changes: what is known of it does not hold then.
+        for each input, whether it changes between iterations: its known value does not hold then.
     """
     model = operator.model
     graph = model.Subgraphs(number)
     tensors = Tensors(model, graph)
     for place, index in enumerate(vector(graph, "Inputs")):
-        tensor, data = tensors[index], given[place].data
-        _require_same_type(operator, number, "input", tensor, given[place])
+        tensor, data = tensors[index], inputs[place].data
+        _require_same_type(operator, number, "input", tensor, inputs[place])
         inner.values[index] = values[place]
         if data is not None and not (changing and changing[place]):
             tensor.inferred.values[index] = data
@@ -239,12 +238,12 @@ def _require_bool(operator: TfliteOperator, condition: TfliteTensor) -> None:
 
 
 def _require_same_type(
-    operator: TfliteOperator, number: int, what: str, inner: TfliteTensor, outer: TfliteTensor
+    operator: TfliteOperator, number: int, kind: str, inner: TfliteTensor, outer: TfliteTensor
 ) -> None:
-    """Check that a subgraph takes or gives what the operator has: the bytes are the same then."""
+    """Check that a subgraph's tensor has the shape and type of the operator's tensor."""
     inner.take_shape(outer.shape)
     if (inner.dtype, inner.shape) != (outer.dtype, outer.shape):
         raise operator.unsupported(
-            f'{what} "{inner.name}" of subgraph {number} is {inner.dtype}{list(inner.shape)}, and '
+            f'{kind} "{inner.name}" of subgraph {number} is {inner.dtype}{list(inner.shape)}, and '
             f'"{outer.name}" is {outer.dtype}{list(outer.shape)}; they must be the same'
         )

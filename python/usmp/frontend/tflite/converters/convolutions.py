@@ -27,12 +27,12 @@ from usmp.tir.model_operator import joined_span
 
 _NHWC = Layout("NHWC")
 _WEIGHT_TYPES = {"int8": ("int8", "int4"), "int16": ("int8",), "uint8": ("uint8",)}
-"""Type of the data, and of the output -> types of the weight."""
+"""Type of data and output -> types of the weight."""
 
 
 @converts("CONV_2D")
 def convert_conv2d(context: Context, operator: TfliteOperator) -> None:
-    """The weight is (output channels, height, width, channels / groups)."""
+    """Append a CONV_2D; its weight is (output channels, height, width, channels / groups)."""
     options = operator.options(tflite.Conv2DOptions)
     _check(operator)
     _convolve(
@@ -48,7 +48,7 @@ def convert_conv2d(context: Context, operator: TfliteOperator) -> None:
 
 
 def conv2d_window(operator: TfliteOperator) -> Window:
-    """The window of a CONV_2D.
+    """Return the kernel window of a CONV_2D.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def conv2d_kernel(operator: TfliteOperator) -> tuple[tuple[int, int], int]:
 
 @converts("DEPTHWISE_CONV_2D")
 def convert_depthwise_conv2d(context: Context, operator: TfliteOperator) -> None:
-    """The weight is (1, height, width, output channels)."""
+    """Append a DEPTHWISE_CONV_2D; its weight is (1, height, width, output channels)."""
     options = operator.options(tflite.DepthwiseConv2DOptions)
     _check(operator)
     _convolve(
@@ -96,7 +96,7 @@ def convert_depthwise_conv2d(context: Context, operator: TfliteOperator) -> None
 
 
 def depthwise_conv2d_window(operator: TfliteOperator) -> Window:
-    """The window of a DEPTHWISE_CONV_2D.
+    """Return the kernel window of a DEPTHWISE_CONV_2D.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def _convolve(
     activation: int,
     accumulator: str,
 ) -> None:
-    """Append `function` of a weight whose `axis` in the file is that of the output channels."""
+    """Append a convolution; `axis` is that of the output channels in the file's weight."""
     data, output = operator.input(0), operator.output
     scales = operator.weight_quantization(operator.input(1), axis)
     (weight_zero_point,) = set(scales.zero_points)
@@ -168,7 +168,7 @@ def _convolve(
         )
         if padding is not None:
             source, window = padding.source, padding.fold(window, _NHWC)
-            # Nothing reads the padded data any more.
+            # The convolution pads now: the padding operator has no other reader.
             context.builder.span = joined_span([padding.span, context.builder.span])
     context.set(
         output,
@@ -187,7 +187,7 @@ def _convolve(
 
 
 def _accumulator(operator: TfliteOperator, bias_type: int) -> str:
-    """The type of the accumulators: 64 bits for int16 data, unless the bias has 32."""
+    """Return the type of the accumulators: 64 bits for int16 data, unless the bias has 32."""
     if operator.input(0).dtype != "int16":
         return "int32"
     bias = operator.optional_input(2)
@@ -208,8 +208,8 @@ def _check(operator: TfliteOperator) -> None:
 
 def _check_images(operator: TfliteOperator) -> None:
     tensors = (operator.input(0), operator.input(1), operator.output)
-    for tensor, what in zip(tensors, ("input", "weight", "output"), strict=True):
-        require_rank(operator, tensor, what, (4,))
+    for tensor, label in zip(tensors, ("input", "weight", "output"), strict=True):
+        require_rank(operator, tensor, label, (4,))
 
 
 def _rescale(
@@ -218,7 +218,7 @@ def _rescale(
     activation: int,
     accumulator: str,
 ) -> Rescale:
-    """Factors as the reference kernels compute them, on uint8 from products in float32."""
+    """Return the kernels' requantization; on uint8, scales are multiplied in single precision."""
     data = operator.quantization(operator.input(0))
     output = operator.quantization(operator.output)
     products = [data.scale * scale for scale in weight.scales]
@@ -241,7 +241,7 @@ def _bias(operator: TfliteOperator, outputs: int, accumulator: str) -> np.ndarra
 
 @converts("FULLY_CONNECTED")
 def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
-    """The weight is (outputs, depth); the data is taken as rows of that depth."""
+    """Append a FULLY_CONNECTED of rows of `depth` elements; its weight is (outputs, depth)."""
     options = operator.options(tflite.FullyConnectedOptions)
     data, weight, output = operator.input(0), operator.input(1), operator.output
     _check(operator)
@@ -253,7 +253,7 @@ def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
     accumulator = _accumulator(operator, options.QuantizedBiasType())
     rescale = _rescale(operator, scales, options.FusedActivationFunction(), accumulator)
     if data.dtype == "uint8" or (weight.dtype == "int4" and not scales.is_per_tensor):
-        # tflite-micro has neither; LiteRT rounds once.
+        # TFLite Micro has no kernels for these types; LiteRT's round once.
         rescale = replace(rescale, rounding=Rounding.ONCE)
     rows = reshaped(context, context.value(data), (count, depth))
     result = context.builder.emit(
@@ -273,7 +273,7 @@ def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
 def _multiply_computed(
     context: Context, operator: TfliteOperator, shape: tuple[int, int], activation: int
 ) -> None:
-    """A weight that is computed: a product of two matrices."""
+    """Append a product of two matrices, for a weight that is computed."""
     data, weight, output = operator.input(0), operator.input(1), operator.output
     require_types(operator, data, "input of a computed weight", ("int8",))
     if operator.optional_input(2) is not None:

@@ -23,16 +23,16 @@ from usmp.ops.quantized.conversion import before_dequantization
 _SCALES = ("y_scale", "x_scale", "h_scale", "w_scale")
 _LARGEST = 2**31 - 1
 _MOST_DETECTIONS = 2**24
-"""The output tells how many there are, in a float32."""
-_DETECTIONS_PER_CLASS = 100
-"""Of a class, if the options do not say."""
+"""Most detections that the output can count, in a float32."""
+_DEFAULT_PER_CLASS = 100
+"""The default of the option `detections_per_class`."""
 
 
 @converts(custom_operator("TFLite_Detection_PostProcess"), moves=True)
 def convert_detection_postprocess(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: encoded boxes, scores of the classes, anchors.
+    """Append a TFLite_Detection_PostProcess of encoded boxes, scores and anchors.
 
-    TFLite's own kernel takes uint8 too, TFLite Micro's only float32.
+    TFLite's own kernel also takes uint8, TFLite Micro's only float32.
     """
     encodings, scores, anchors = (operator.input(index) for index in range(3))
     require_types(operator, encodings, "the boxes", ("float32", "uint8"))
@@ -61,8 +61,8 @@ def convert_detection_postprocess(context: Context, operator: TfliteOperator) ->
 
 @converts("NON_MAX_SUPPRESSION_V4", "NON_MAX_SUPPRESSION_V5", moves=True)
 def convert_non_max_suppression(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: boxes, scores, how many are selected, the overlap and the score that decide; in
-    version 5 sigma, by which scores decrease."""
+    """Append a NON_MAX_SUPPRESSION. Inputs: boxes, scores, the number of boxes to select, the
+    thresholds of overlap and score; in version 5 also sigma, which reduces scores."""
     is_soft = operator.name == "NON_MAX_SUPPRESSION_V5"
     boxes, scores = operator.input(0), operator.input(1)
     require_types(operator, boxes, "the boxes", ("float32",))
@@ -90,12 +90,12 @@ def convert_non_max_suppression(context: Context, operator: TfliteOperator) -> N
 
 
 def _decay(operator: TfliteOperator) -> float:
-    """What the square of an overlap is multiplied by, in float32; 0 if scores do not decrease.
+    """Return the factor of the squared overlap in the exponent, in float32; 0 keeps the scores.
 
     Raises
     ------
     UnsupportedModelError
-        sigma is computed, or is none.
+        sigma is computed, negative or NaN.
     """
     sigma = operator.input(5)
     require_types(operator, sigma, "sigma", ("float32",))
@@ -108,28 +108,28 @@ def _decay(operator: TfliteOperator) -> float:
 
 
 def _options(operator: TfliteOperator) -> DetectionOptions:
-    """The options, each of which is known to be possible.
+    """Return the options, after checks of their ranges.
 
     Raises
     ------
     UnsupportedModelError
-        one is not.
+        an option is out of its range.
     """
-    given = CustomOptions(operator)
-    is_regular = given.flag("use_regular_nms", False)
-    scales = [given.real(name) for name in _SCALES]
+    options = CustomOptions(operator)
+    is_regular = options.flag("use_regular_nms", False)
+    scales = [options.real(name) for name in _SCALES]
     for name, scale in zip(_SCALES, scales, strict=True):
         if scale == 0 or math.isinf(scale):
             raise operator.unsupported(
                 f"its option {name} is {scale}; coordinates are divided by it"
             )
-    overlap = given.real("nms_iou_threshold")
+    overlap = options.real("nms_iou_threshold")
     if not 0 < overlap <= 1:
         raise operator.unsupported(
             f"its option nms_iou_threshold is {overlap}; it should be above 0 and at most 1"
         )
-    most = _count(operator, given, "max_detections")
-    classes = _count(operator, given, "max_classes_per_detection")
+    most = _count(operator, options, "max_detections")
+    classes = _count(operator, options, "max_classes_per_detection")
     if most * classes > _MOST_DETECTIONS:
         raise operator.unsupported(
             f"its options ask for {most} detections of {classes} classes each; the output may have "
@@ -138,19 +138,19 @@ def _options(operator: TfliteOperator) -> DetectionOptions:
     return DetectionOptions(
         max_detections=most,
         max_classes=classes,
-        detections_per_class=_count(operator, given, "detections_per_class", _DETECTIONS_PER_CLASS),
+        detections_per_class=_count(operator, options, "detections_per_class", _DEFAULT_PER_CLASS),
         is_regular=is_regular,
-        score_threshold=given.real("nms_score_threshold"),
+        score_threshold=options.real("nms_score_threshold"),
         overlap_threshold=overlap,
-        classes=_count(operator, given, "num_classes"),
+        classes=_count(operator, options, "num_classes"),
         scales=(scales[0], scales[1], scales[2], scales[3]),
     )
 
 
 def _count(
-    operator: TfliteOperator, given: CustomOptions, name: str, default: int | None = None
+    operator: TfliteOperator, options: CustomOptions, name: str, default: int | None = None
 ) -> int:
-    count = given.integer(name, default)
+    count = options.integer(name, default)
     if not 1 <= count <= _LARGEST:
         raise operator.unsupported(f"its option {name} is {count}; it should be at least 1")
     return count
@@ -159,8 +159,8 @@ def _count(
 def _quantized(
     context: Context, operator: TfliteOperator, tensor: TfliteTensor, shape: tuple[int, ...]
 ) -> Quantized:
-    """A tensor without the axis of the batch; in the place of what DEQUANTIZE makes of integers,
-    these, which take less memory."""
+    """Return a tensor without its batch axis. The integers before a DEQUANTIZE are used instead of
+    its result, because they take less memory."""
     value = context.value(tensor)
     quantization = operator.quantization(tensor) if tensor.dtype == "uint8" else None
     if quantization is None:
@@ -171,8 +171,8 @@ def _quantized(
 def _set_outputs(
     context: Context, operator: TfliteOperator, results: list[relax.Expr], types: tuple[str, ...]
 ) -> None:
-    """Converters leave out the shapes of outputs, which the options give; an operator that reads
-    such an output would take it for one number."""
+    """Set the outputs. Converters leave out their shapes, which the options define; a reader in the
+    model would take such an output for one number."""
     if len(operator.outputs) != len(results):
         raise operator.unsupported(f"it has {len(operator.outputs)} outputs, not {len(results)}")
     for tensor, result, dtype in zip(operator.outputs, results, types, strict=True):

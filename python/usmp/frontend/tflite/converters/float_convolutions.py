@@ -29,7 +29,7 @@ _REAL = ("float32",)
 
 @converts("CONV_2D", quantized=False)
 def convert_conv2d(context: Context, operator: TfliteOperator) -> None:
-    """The weight is (output channels, height, width, channels / groups)."""
+    """Append a CONV_2D; its weight is (output channels, height, width, channels / groups)."""
     _check(operator)
     kernel, outputs = conv2d_kernel(operator)
     weight = _laid_out(context, operator, np.transpose, relax.op.permute_dims, (1, 2, 3, 0))
@@ -40,7 +40,7 @@ def convert_conv2d(context: Context, operator: TfliteOperator) -> None:
 
 @converts("DEPTHWISE_CONV_2D", quantized=False)
 def convert_depthwise_conv2d(context: Context, operator: TfliteOperator) -> None:
-    """The weight is (1, height, width, output channels)."""
+    """Append a DEPTHWISE_CONV_2D; its weight is (1, height, width, output channels)."""
     _check(operator)
     options = operator.options(tflite.DepthwiseConv2DOptions)
     kernel, outputs = depthwise_conv2d_kernel(operator)
@@ -50,7 +50,7 @@ def convert_depthwise_conv2d(context: Context, operator: TfliteOperator) -> None
             f"{channels} channels and depth multiplier {multiplier} do not go with a weight of "
             f"{outputs} output channels"
         )
-    # With one channel it is a convolution like any other.
+    # A depthwise convolution of one channel is an ordinary convolution.
     shape, layout = ((1, outputs), "HWIO") if channels == 1 else ((outputs, 1), "HWOI")
     weight = _laid_out(context, operator, np.reshape, relax.op.reshape, (*kernel, *shape))
     _convolve(context, operator, weight, kernel, outputs, channels, options, ("NHWC", layout))
@@ -58,7 +58,7 @@ def convert_depthwise_conv2d(context: Context, operator: TfliteOperator) -> None
 
 @converts("CONV_3D", quantized=False)
 def convert_conv3d(context: Context, operator: TfliteOperator) -> None:
-    """The weight is (depth, height, width, channels, output channels)."""
+    """Append a CONV_3D; its weight is (depth, height, width, channels, output channels)."""
     _check(operator)
     data, weight = operator.input(0), operator.input(1)
     require_rank(operator, data, "input", (5,))
@@ -87,7 +87,7 @@ def _laid_out(
     of_computed: Callable[[relax.Expr, tuple[int, ...]], relax.Expr],
     layout: tuple[int, ...],
 ) -> relax.Expr:
-    """The weight in another order or shape; a constant stays one."""
+    """Return the weight with its axes transposed or reshaped; a constant stays a constant."""
     weight = context.value(operator.input(1))
     if isinstance(weight, GenericConst):
         return constant(of_constant(weight.value.numpy(), layout))

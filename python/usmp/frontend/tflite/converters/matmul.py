@@ -27,7 +27,7 @@ _RIGHT_TYPES = {"int8": ("int8",), "int16": ("int16", "int8")}
 
 @converts("BATCH_MATMUL")
 def convert_batch_matmul(context: Context, operator: TfliteOperator) -> None:
-    """Either matrix may be transposed, and either may be computed."""
+    """Append a BATCH_MATMUL of integers; either matrix may be transposed or computed."""
     left, right, output = operator.input(0), operator.input(1), operator.output
     transposed = _check(operator, _RIGHT_TYPES)
     if right.quantization is not None and not right.quantization.is_per_tensor:
@@ -35,7 +35,7 @@ def convert_batch_matmul(context: Context, operator: TfliteOperator) -> None:
         return
     first, second, after = (operator.quantization(t) for t in (left, right, output))
     values = (context.value(left), context.value(right))
-    # LiteRT, which alone has a kernel of two types, multiplies the scales in single precision.
+    # Only LiteRT has a kernel for two types: it multiplies the scales in single precision.
     product_scale = None
     if right.dtype != left.dtype:
         product_scale = float(np.float32(first.scale) * np.float32(second.scale))
@@ -52,12 +52,12 @@ def convert_batch_matmul(context: Context, operator: TfliteOperator) -> None:
 def _multiply_by_weight(
     context: Context, operator: TfliteOperator, transposed: tuple[bool, bool]
 ) -> None:
-    """A right matrix with a scale for each of its columns: a FULLY_CONNECTED.
+    """Append a FULLY_CONNECTED, for a right matrix with a scale for each of its columns.
 
     Raises
     ------
     UnsupportedModelError
-        the scales are along another axis, or either matrix is another than FULLY_CONNECTED takes.
+        the scales are along another axis, or FULLY_CONNECTED does not support a matrix.
     """
     left, right, output = operator.input(0), operator.input(1), operator.output
     columns = len(right.shape) - (2 if transposed[1] else 1)
@@ -87,7 +87,7 @@ def _multiply_by_weight(
 
 @converts("BATCH_MATMUL", quantized=False)
 def convert_float_batch_matmul(context: Context, operator: TfliteOperator) -> None:
-    """Either matrix may be transposed, and either may be computed."""
+    """Append a BATCH_MATMUL of float32; either matrix may be transposed or computed."""
     factors = []
     for index, is_transposed in enumerate(_check(operator, {"float32": ("float32",)})):
         value, rank = context.value(operator.input(index)), len(operator.input(index).shape)
@@ -100,14 +100,14 @@ def convert_float_batch_matmul(context: Context, operator: TfliteOperator) -> No
 
 @converts("FULLY_CONNECTED", quantized=False)
 def convert_float_fully_connected(context: Context, operator: TfliteOperator) -> None:
-    """The weight is (outputs, depth); the data is taken as rows of that depth."""
+    """Append a FULLY_CONNECTED of rows of `depth` elements; its weight is (outputs, depth)."""
     options = operator.options(tflite.FullyConnectedOptions)
     data, weight, output = operator.input(0), operator.input(1), operator.output
-    for tensor, what in ((data, "input"), (weight, "weight"), (output, "output")):
-        require_types(operator, tensor, what, ("float32",))
+    for tensor, label in ((data, "input"), (weight, "weight"), (output, "output")):
+        require_types(operator, tensor, label, ("float32",))
     rows, depth, outputs = dense_shape(operator)
     if rows == 0:
-        # TVM has no product of no rows.
+        # TVM cannot multiply matrices without rows.
         context.set(output, relax.op.zeros(output.shape, output.dtype))
         return
     value = context.value(data)
@@ -127,12 +127,12 @@ def convert_float_fully_connected(context: Context, operator: TfliteOperator) ->
 def _check(
     operator: TfliteOperator, right_types: Mapping[str, tuple[str, ...]]
 ) -> tuple[bool, bool]:
-    """Which of the two matrices are transposed.
+    """Check types and shapes, and return which of the two matrices are transposed.
 
     Raises
     ------
     UnsupportedModelError
-        they, or the output, are of other types, or do not go together.
+        the matrices or the output have other types, or their shapes do not go together.
     """
     left = operator.input(0)
     require_types(operator, left, "input", tuple(right_types))
@@ -142,12 +142,12 @@ def _check(
 
 
 def transposed_matrices(operator: TfliteOperator) -> tuple[bool, bool]:
-    """Which of the two matrices are transposed.
+    """Check the shapes, and return which of the two matrices are transposed.
 
     Raises
     ------
     UnsupportedModelError
-        they, or the output, do not go together.
+        the shapes of the matrices and the output do not go together.
     """
     options = operator.options(tflite.BatchMatMulOptions)
     left, right, output = operator.input(0), operator.input(1), operator.output
@@ -162,7 +162,7 @@ def transposed_matrices(operator: TfliteOperator) -> tuple[bool, bool]:
 
 
 def _shape(operator: TfliteOperator, transposed: tuple[bool, bool]) -> tuple[int, ...] | None:
-    """The shape of the product; None if there is none."""
+    """Return the shape of the product, or None if the matrices cannot be multiplied."""
     left, right = operator.input(0).shape, operator.input(1).shape
     if min(len(left), len(right)) < 2:
         return None

@@ -22,7 +22,7 @@ from usmp.ops.quantized import Layout
 
 @converts("AVERAGE_POOL_2D", "MAX_POOL_2D")
 def convert_pool(context: Context, operator: TfliteOperator) -> None:
-    """Input and output have the same scale and zero point."""
+    """Append a pooling of integers; input and output have the same scale and zero point."""
     options = operator.options(tflite.Pool2DOptions)
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("int8", "int16", "uint8"))
@@ -49,7 +49,7 @@ def convert_pool(context: Context, operator: TfliteOperator) -> None:
 
 @converts("AVERAGE_POOL_2D", "L2_POOL_2D", "MAX_POOL_2D", quantized=False)
 def convert_float_pool(context: Context, operator: TfliteOperator) -> None:
-    """Padding counts neither as data nor in the number of elements of an average."""
+    """Append a pooling of float32; averages do not count padding."""
     require_inputs(operator, 1, 1)
     options, data = operator.options(tflite.Pool2DOptions), operator.input(0)
     require_types(operator, data, "input", ("float32",))

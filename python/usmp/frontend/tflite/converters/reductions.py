@@ -23,7 +23,7 @@ from usmp.ops.real.running import running
 
 @converts("MEAN", "SUM")
 def convert_mean(context: Context, operator: TfliteOperator) -> None:
-    """The output has a quantization of its own."""
+    """Append a MEAN or SUM of integers; the output has its own quantization."""
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("int8", "int16", "uint8"))
     require_types(operator, output, "output", (data.dtype,))
@@ -36,7 +36,7 @@ def convert_mean(context: Context, operator: TfliteOperator) -> None:
 
 @converts("MEAN", quantized=False)
 def convert_unquantized_mean(context: Context, operator: TfliteOperator) -> None:
-    """The mean of integers is cut off, towards zero."""
+    """Append a MEAN of numbers without scales; that of integers is truncated toward zero."""
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("float32", "int32", "int64"))
     require_types(operator, output, "output", (data.dtype,))
@@ -64,7 +64,7 @@ _REDUCTIONS = {
 
 @converts(*_REDUCTIONS, quantized=False)
 def convert_unquantized_reduction(context: Context, operator: TfliteOperator) -> None:
-    """Sums and products of integers wrap."""
+    """Append a reduction of numbers without scales; sums and products of integers wrap."""
     data, output = operator.input(0), operator.output
     reduce, types = _REDUCTIONS[operator.name]
     require_types(operator, data, "input", types)
@@ -80,7 +80,7 @@ def convert_unquantized_reduction(context: Context, operator: TfliteOperator) ->
 
 @converts("REDUCE_MAX", "REDUCE_MIN")
 def convert_reduce_max_min(context: Context, operator: TfliteOperator) -> None:
-    """Input and output have the same quantization."""
+    """Append a REDUCE_MAX or REDUCE_MIN; input and output have the same quantization."""
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("int8", "int16", "uint8"))
     require_types(operator, output, "output", (data.dtype,))
@@ -93,7 +93,7 @@ def convert_reduce_max_min(context: Context, operator: TfliteOperator) -> None:
 
 @converts("ARG_MAX", "ARG_MIN")
 def convert_arg(context: Context, operator: TfliteOperator) -> None:
-    """The output is the position along one axis."""
+    """Append the position of the largest or least integer along one axis."""
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("int8", "uint8"))
     axis = _axis_of_position(operator)
@@ -105,7 +105,7 @@ def convert_arg(context: Context, operator: TfliteOperator) -> None:
 
 @converts("ARG_MAX", "ARG_MIN", quantized=False)
 def convert_unquantized_arg(context: Context, operator: TfliteOperator) -> None:
-    """Of equal elements, the first counts."""
+    """Append the position of the largest or least number; of equal ones, the first counts."""
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("float32", "int32", "bool"))
     axis, is_largest = _axis_of_position(operator), operator.name == "ARG_MAX"
@@ -118,7 +118,7 @@ def convert_unquantized_arg(context: Context, operator: TfliteOperator) -> None:
 
 @converts("CUMSUM")
 def convert_cumsum(context: Context, operator: TfliteOperator) -> None:
-    """Running sums along one axis; the output has a quantization of its own."""
+    """Append running sums of int8 along one axis; the output has its own quantization."""
     options = operator.options(tflite.CumsumOptions)
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("int8",))
@@ -138,7 +138,7 @@ def convert_cumsum(context: Context, operator: TfliteOperator) -> None:
 
 @converts("CUMSUM", quantized=False)
 def convert_unquantized_cumsum(context: Context, operator: TfliteOperator) -> None:
-    """Running sums along one axis, from either end."""
+    """Append running sums of numbers without scales along one axis, from either end."""
     options = operator.options(tflite.CumsumOptions)
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("float32", "int32", "int64"))
@@ -157,7 +157,7 @@ def convert_unquantized_cumsum(context: Context, operator: TfliteOperator) -> No
 
 
 def _axis_of_position(operator: TfliteOperator) -> int:
-    """The axis along which a position is looked for; the output lacks it.
+    """Return the axis along which a position is searched; the output lacks this axis.
 
     Raises
     ------
@@ -174,44 +174,44 @@ def _axis_of_position(operator: TfliteOperator) -> int:
 
 
 def _axis(operator: TfliteOperator) -> int:
-    """The only axis, counted from the first.
+    """Return the only axis, counted from the first.
 
     Raises
     ------
     UnsupportedModelError
-        it is computed, or not one of the input's, or the input is empty.
+        the axis is computed, or not one of the input's, or the input is empty.
     """
     data = operator.input(0)
-    given = [int(axis) for axis in operator.integers(1).reshape(-1)]
+    axes = [int(axis) for axis in operator.integers(1).reshape(-1)]
     rank = len(data.shape)
-    if len(given) != 1 or not -rank <= given[0] < rank or math.prod(data.shape) == 0:
-        raise operator.unsupported(f"axes {given} of an input of shape {list(data.shape)}")
-    return given[0] % rank
+    if len(axes) != 1 or not -rank <= axes[0] < rank or math.prod(data.shape) == 0:
+        raise operator.unsupported(f"axes {axes} of an input of shape {list(data.shape)}")
+    return axes[0] % rank
 
 
 def _axes(operator: TfliteOperator) -> list[int]:
-    """The axes to reduce, counted from the first, in order.
+    """Return the axes to reduce, counted from the first, in order.
 
     Raises
     ------
     UnsupportedModelError
-        they are computed, or not among the input's, or the output's shape is
-        not what is left.
+        they are computed, or not among the input's, or the output has another shape than the
+        reduced one.
     """
     data, output = operator.input(0), operator.output
     rank = len(data.shape)
-    given = [int(axis) for axis in operator.integers(1).reshape(-1)]
-    if not all(-rank <= axis < rank for axis in given):
-        raise operator.unsupported(f"axes {given} of an input of {rank} axes")
-    axes = sorted({axis % rank for axis in given})
+    listed = [int(axis) for axis in operator.integers(1).reshape(-1)]
+    if not all(-rank <= axis < rank for axis in listed):
+        raise operator.unsupported(f"axes {listed} of an input of {rank} axes")
+    axes = sorted({axis % rank for axis in listed})
     options = operator.options(tflite.ReducerOptions)
-    left = [
+    extents = [
         1 if axis in axes else extent
         for axis, extent in enumerate(data.shape)
         if options.KeepDims() or axis not in axes
     ]
-    if math.prod(data.shape) == 0 or list(output.shape) != left:
+    if math.prod(data.shape) == 0 or list(output.shape) != extents:
         raise operator.unsupported(
-            f"shapes {list(data.shape)} -> {list(output.shape)} do not go with axes {given}"
+            f"shapes {list(data.shape)} -> {list(output.shape)} do not go with axes {listed}"
         )
     return axes

@@ -1,8 +1,8 @@
-"""Convolutions and products of float32 with constant weights that are stored in fewer bits.
+"""Convolutions and products of float32 data with constant weights that are stored in fewer bits.
 
-In "dynamic range" quantization the weight is of integers: the operator quantizes its data in each
-run and multiplies integers, as TFLite's hybrid kernels do. In "weight-only" quantization DEQUANTIZE
-stands between the weight and the operator, which computes in float32.
+In "dynamic range" quantization, the weight has integers: the operator quantizes its data in each
+run and multiplies integers, as TFLite's hybrid kernels do. In "weight-only" quantization, a
+DEQUANTIZE stands between the weight and the operator, which computes in float32.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _INTEGERS = ("int8", "uint8", "int16", "int4")
 
 
 def takes_stored_weight(context: Context, operator: TfliteOperator) -> bool:
-    """Whether an operator multiplies float32 by a constant weight in fewer bits, or gathers from
-    a table that DEQUANTIZE gives."""
+    """Return whether an operator multiplies float32 by a constant weight in fewer bits, or gathers
+    from the result of a DEQUANTIZE."""
     if operator.name not in WITH_STORED_WEIGHT:
         return False
     if operator.name == "GATHER":
@@ -50,23 +50,23 @@ def takes_stored_weight(context: Context, operator: TfliteOperator) -> bool:
     if data is None or weight is None or data.dtype != "float32":
         return False
     is_hybrid = weight.dtype in _INTEGERS and weight.data is not None
-    return is_hybrid or _is_in_loop(context, operator, weight)
+    return is_hybrid or _reads_stored(context, operator, weight)
 
 
-def _is_in_loop(context: Context, operator: TfliteOperator, weight: TfliteTensor) -> bool:
-    """Whether an operator can compute with a weight as it is stored before DEQUANTIZE."""
+def _reads_stored(context: Context, operator: TfliteOperator, weight: TfliteTensor) -> bool:
+    """Return whether an operator can read a weight as it is stored, before DEQUANTIZE."""
     stored = context.stored.get(weight.index)
     if stored is None or (operator.name == "BATCH_MATMUL" and not _is_one_matrix(weight)):
         return False
     quantization = stored.quantization
     if quantization is None:
         return stored.dtype == "float16"
-    of_channel = quantization.is_per_tensor or quantization.axis == _channel_axis(operator)
-    return of_channel and len(set(quantization.zero_points)) == 1
+    is_per_channel = quantization.is_per_tensor or quantization.axis == _channel_axis(operator)
+    return is_per_channel and len(set(quantization.zero_points)) == 1
 
 
 def _channel_axis(operator: TfliteOperator) -> int:
-    """The axis of the weight that is that of the output channels."""
+    """Return the axis of the weight that has the output channels."""
     rank = len(operator.input(_WEIGHT).shape)
     if operator.name == "BATCH_MATMUL":
         transposed = operator.options(tflite.BatchMatMulOptions).AdjY()
@@ -80,7 +80,7 @@ def _is_one_matrix(weight: TfliteTensor) -> bool:
 
 @dataclass(frozen=True)
 class _Weighted:
-    """An operator whose types and scales were checked."""
+    """An operator with a stored weight, whose types and scales were checked."""
 
     context: Context
     operator: TfliteOperator
@@ -89,12 +89,12 @@ class _Weighted:
 
     @classmethod
     def of(cls, context: Context, operator: TfliteOperator) -> _Weighted:
-        """Check types and scales.
+        """Check the types and scales of an operator, and return it with its weight.
 
         Raises
         ------
         UnsupportedModelError
-            TFLite's kernels do not take them, or read other scales than the file has.
+            TFLite's kernels do not support them, or read other scales than the file has.
         """
         weight = operator.input(_WEIGHT)
         stored = context.stored.get(weight.index, weight)
@@ -128,11 +128,11 @@ class _Weighted:
 
     @property
     def data(self) -> relax.Expr:
-        """The data, of float32."""
+        """The float32 data."""
         return self.context.value(self.operator.input(_DATA.get(self.operator.name, 0)))
 
     def slices(self, data: relax.Expr, *, asymmetric: bool) -> relax.Expr | QuantizedSlices:
-        """The data, quantized for integer weights."""
+        """Return the data, quantized slice by slice for integer weights."""
         if not self.is_hybrid:
             return data
         return quantize_slices(self.context.builder, data, asymmetric=asymmetric)
@@ -144,7 +144,7 @@ class _Weighted:
 
     @property
     def bias(self) -> np.ndarray | None:
-        """A constant of float32; one that DEQUANTIZE gives is computed here.
+        """The float32 bias; the constant before a DEQUANTIZE is converted here.
 
         Raises
         ------
@@ -176,8 +176,8 @@ class _Weighted:
 
 @converts_stored_weight("CONV_2D")
 def convert_conv2d(context: Context, operator: TfliteOperator) -> None:
-    """TFLite quantizes the data to -127 to 127 if all scales of the weight are equal, else to the
-    range of each image."""
+    """Append a CONV_2D. TFLite quantizes the data to -127 to 127 if all scales of the weight are
+    equal, else to the range of each image."""
     options = operator.options(tflite.Conv2DOptions)
     weighted = _Weighted.of(context, operator)
     weight, window = weighted.weight, conv2d_window(operator)
@@ -200,7 +200,7 @@ def convert_conv2d(context: Context, operator: TfliteOperator) -> None:
 
 @converts_stored_weight("DEPTHWISE_CONV_2D")
 def convert_depthwise_conv2d(context: Context, operator: TfliteOperator) -> None:
-    """TFLite quantizes each image to its range."""
+    """Append a DEPTHWISE_CONV_2D; TFLite quantizes each image to its range."""
     options = operator.options(tflite.DepthwiseConv2DOptions)
     weighted = _Weighted.of(context, operator)
     weight, window = weighted.weight, depthwise_conv2d_window(operator)
@@ -222,7 +222,7 @@ def convert_depthwise_conv2d(context: Context, operator: TfliteOperator) -> None
 
 @converts_stored_weight("TRANSPOSE_CONV")
 def convert_transpose_conv(context: Context, operator: TfliteOperator) -> None:
-    """TFLite quantizes each image to its range."""
+    """Append a TRANSPOSE_CONV; TFLite quantizes each image to its range."""
     options = operator.options(tflite.TransposeConvOptions)
     weighted, sides = _Weighted.of(context, operator), transposed_sides(operator)
     data = weighted.slices(weighted.data, asymmetric=True)
@@ -234,7 +234,7 @@ def convert_transpose_conv(context: Context, operator: TfliteOperator) -> None:
 
 @converts_stored_weight("FULLY_CONNECTED")
 def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
-    """TFLite quantizes each row, as the options say."""
+    """Append a FULLY_CONNECTED; TFLite quantizes each row, as the options say."""
     options = operator.options(tflite.FullyConnectedOptions)
     rows, depth, _ = dense_shape(operator)
     weighted = _Weighted.of(context, operator)
@@ -246,14 +246,14 @@ def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
 
 @converts_stored_weight("BATCH_MATMUL")
 def convert_batch_matmul(context: Context, operator: TfliteOperator) -> None:
-    """TFLite quantizes each row, as the options say; the weight is one matrix."""
+    """Append a product with one matrix; TFLite quantizes each row, as the options say."""
     options = operator.options(tflite.BatchMatMulOptions)
     adjoint, transposed = transposed_matrices(operator)
     weighted = _Weighted.of(context, operator)
     data, weight = operator.input(0), operator.input(1)
     batches = [extent for extent in data.shape[:-2] if extent > 1]
     if weighted.is_hybrid and (not _is_one_matrix(weight) or len(batches) > 1):
-        # With more, TFLite's kernel takes scales of other rows.
+        # With more batch axes, TFLite's kernel reads the scales of other rows.
         raise operator.unsupported(
             f"float32 data of shape {list(data.shape)} and a weight of {weight.dtype} of shape "
             f"{list(weight.shape)}: supported are one matrix as weight and one batch axis"

@@ -1,4 +1,4 @@
-"""TRANSPOSE_CONV."""
+"""TRANSPOSE_CONV on integers and on float32."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _FLOAT_LIMITS = {
 
 @converts("TRANSPOSE_CONV", moves=True)
 def convert_transpose_conv(context: Context, operator: TfliteOperator) -> None:
-    """Inputs: output shape, weight (output channels, height, width, channels), data, bias."""
+    """Append a TRANSPOSE_CONV; its weight is (output channels, height, width, channels)."""
     options = operator.options(tflite.TransposeConvOptions)
     weight, data, output = operator.input(1), operator.input(2), operator.output
     _check(operator)
@@ -109,8 +109,8 @@ def _check(operator: TfliteOperator) -> None:
 
 def _check_shapes(operator: TfliteOperator) -> None:
     weight, data, output = operator.input(1), operator.input(2), operator.output
-    for tensor, what in ((weight, "weight"), (data, "input"), (output, "output")):
-        require_rank(operator, tensor, what, (4,))
+    for tensor, label in ((weight, "weight"), (data, "input"), (output, "output")):
+        require_rank(operator, tensor, label, (4,))
     require_shape_operand(operator, 0)
     fits = data.shape[3] == weight.shape[3] and data.shape[0] == output.shape[0]
     if not fits or weight.shape[0] != output.shape[3] or 0 in weight.shape:
@@ -121,8 +121,7 @@ def _check_shapes(operator: TfliteOperator) -> None:
 
 
 def _rescale(operator: TfliteOperator, weight: Quantization, activation: int) -> Rescale:
-    """Factors as the reference kernels compute them: those on uint8 multiply the scales of data
-    and weight in single precision."""
+    """Return the kernels' requantization; on uint8, scales are multiplied in single precision."""
     data, output = operator.quantization(operator.input(2)), operator.quantization(operator.output)
     products = [data.scale * scale for scale in weight.scales]
     if data.dtype == "uint8":
@@ -136,7 +135,7 @@ def _rescale(operator: TfliteOperator, weight: Quantization, activation: int) ->
 
 
 def transposed_sides(operator: TfliteOperator) -> tuple[TransposedSide, TransposedSide]:
-    """Rows and columns of a TRANSPOSE_CONV.
+    """Return the rows and columns of a TRANSPOSE_CONV.
 
     Raises
     ------
@@ -155,7 +154,7 @@ def transposed_sides(operator: TfliteOperator) -> tuple[TransposedSide, Transpos
 
 
 def _side(operator: TfliteOperator, axis: int, stride: int, padding: int) -> TransposedSide:
-    """Rows or columns; padded as the convolution is whose transpose this is."""
+    """Return the rows or columns, padded as in the convolution that this one transposes."""
     data, output = operator.input(2).shape[axis], operator.output.shape[axis]
     kernel = operator.input(1).shape[axis]
     _, before, _ = window_side(operator, output, kernel, stride, 1, padding)
