@@ -1,4 +1,4 @@
-"""PyTorch programs that `torch.export.save` wrote, to Relax: one, or several of one module."""
+"""The importer of PyTorch programs from `torch.export.save`: one, or several of one module."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def import_pytorch(
     limits: Limits = DEFAULT_LIMITS,
     asked: AskedSizes | None = None,
 ) -> IRModule:
-    """Import a `.pt2` file; `output_names` says what its outputs are called, and `states` which
-    buffers of the PyTorch module it changes.
+    """Import a `.pt2` file.
 
-    With `trust`, whatever code is in the file may run; without, see `checked_archive`.
+    The attribute `output_names` names its outputs, `states` the buffers that it changes. With
+    `trust`, any code in the file may run; without, see `checked_archive`.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def import_pytorch(
         run code and is not trusted, an input has a dynamic shape beyond the batch and without
         bounds, an operator cannot be imported, or the model asks for more than it may.
     ValueError
-        a size that is asked for is none of the program, or contradicts its range.
+        `asked` names a size that the program does not have, or contradicts its range.
     """
     programs = {ONLY_ENTRY: read_program(content, trust, limits)}
     return _imported(programs, limits, asked or AskedSizes())
@@ -71,13 +71,13 @@ def import_pytorch_methods(
 ) -> IRModule:
     """Import `.pt2` files that are methods of one PyTorch module, each exported by itself.
 
-    A buffer that any of them changes is a state of all that use it, by its fully qualified name;
-    the others are constants.
+    A buffer that any method changes is a state of all that use it, by its fully qualified name;
+    other buffers are constants.
 
     Parameters
     ----------
     contents
-        of the files, by the names of the methods.
+        the bytes of the files, by the names of the methods.
     asked
         the largest values of the sizes that the methods leave open.
 
@@ -103,7 +103,7 @@ def import_pytorch_methods(
 
 
 class _Builder(LimitedBuilder):
-    """A block builder that keeps the names of methods free for them."""
+    """A block builder that gives no operator the name of a method."""
 
     def __init__(self, limits: Limits, methods: Collection[str]) -> None:
         super().__init__(limits)
@@ -117,15 +117,15 @@ class _Builder(LimitedBuilder):
 
 
 def _imported(programs: Mapping[str, Program], limits: Limits, asked: AskedSizes) -> IRModule:
-    """A module with a Relax function for each program."""
+    """Return a module with a Relax function for each program."""
     exported = {method: program.exported for method, program in programs.items()}
-    changed = {target: None for each in exported.values() for target in changed_tensors(each)}
-    kept = {method: kept_tensors(each, changed) for method, each in exported.items()}
-    updated = {method: updated_inputs(each) for method, each in exported.items()}
+    changed = {target: None for ep in exported.values() for target in changed_tensors(ep)}
+    kept = {method: kept_tensors(ep, changed) for method, ep in exported.items()}
+    updated = {method: updated_inputs(ep) for method, ep in exported.items()}
     check_equal(kept)
-    for method, each in exported.items():
+    for method, ep in exported.items():
         with _errors_of(method, len(programs) > 1):
-            _check_is_computed(each, kept[method])
+            _check_is_computed(ep, kept[method])
     names = state_names(exported.values(), changed)
     builder = _Builder(limits, list(programs))
     constants = {}
@@ -138,7 +138,7 @@ def _imported(programs: Mapping[str, Program], limits: Limits, asked: AskedSizes
             spans[method] = translator.span
     mod = builder.get()
     if changed or any(updated.values()):
-        # What shows a state in another order, where that is read in its place.
+        # Remove views of states that nothing reads, because their readers read the state in place.
         mod = relax.transform.DeadCodeElimination(list(programs))(mod)
     for method, program in programs.items():
         mod = relax.transform.BindParams(method, constants[method])(mod)
@@ -154,7 +154,7 @@ def _imported(programs: Mapping[str, Program], limits: Limits, asked: AskedSizes
 
 
 def _check_is_computed(program: Any, kept: Sequence[KeptTensor]) -> None:
-    """Check that there is something to compute, and something that it is computed of.
+    """Check that the program has inputs and outputs, or kept tensors in their place.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def _check_is_computed(program: Any, kept: Sequence[KeptTensor]) -> None:
 
 
 def _translated(translator: Translator, method: str) -> dict[relax.Var, tvm.runtime.Tensor]:
-    """Append the function of a program; returns what to bind to its parameters."""
+    """Append the function of a program, and return the values to bind to its parameters."""
     with quiet():
         try:
             return translator.append_function(method)
@@ -186,16 +186,15 @@ def _translated(translator: Translator, method: str) -> dict[relax.Var, tvm.runt
                 raise UnsupportedModelError(f"{described(node)}: {error}") from error
             if isinstance(error, UnsupportedModelError):
                 raise
-            # PyTorch and TVM raise many kinds of exceptions; each means that they cannot import
-            # this.
-            what = "the program" if node is None else described(node)
-            raise UnsupportedModelError(f"{what} cannot be imported: {one_line(error)}") from error
+            # PyTorch and TVM raise many kinds of exceptions: each means that the import failed.
+            label = "the program" if node is None else described(node)
+            raise UnsupportedModelError(f"{label} cannot be imported: {one_line(error)}") from error
 
 
 def _state_infos(
     kept: Sequence[KeptTensor], names: Mapping[str, str], outputs: int
 ) -> list[StateInfo]:
-    """What is kept between runs; the results that replace it follow the outputs."""
+    """Return the states between runs; the results that replace them follow the outputs."""
     changed = [tensor for tensor in kept if tensor.after is not None]
     return [
         StateInfo(
@@ -208,7 +207,7 @@ def _state_infos(
 
 
 def _updated_infos(func: relax.Function, updated: Mapping[str, str]) -> list[StateInfo]:
-    """The inputs that a method updates; their results are the last ones, in the same order."""
+    """Return the inputs that a method updates; their results are the last ones, in this order."""
     first = len(flatten_types(func.body.body.ty)) - len(updated)
     types = {str(param.name): param.ty for param in func.params}
     return [
@@ -219,7 +218,7 @@ def _updated_infos(func: relax.Function, updated: Mapping[str, str]) -> list[Sta
 
 @contextmanager
 def _errors_of(method: str, is_one_of_several: bool = True) -> Iterator[None]:
-    """Errors in here name the method."""
+    """Add the method's name to the errors that are raised inside."""
     try:
         yield
     except UnsupportedModelError as error:

@@ -1,4 +1,4 @@
-"""Decomposed PyTorch programs to Relax functions, a node after the other."""
+"""The translation of decomposed PyTorch programs to Relax functions, node by node."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ from usmp.tir.spans import AnySpan
 
 
 class Translator:
-    """What appends a program to a builder as a function, and knows the node that it is at.
+    """A translator that appends a program to a builder as a function, and knows its current node.
 
     Parameters
     ----------
     builder
-        what the function is appended to.
+        the builder of the function.
     program
-        decomposed.
+        the decomposed program.
     kept
-        which of the tensors that the program holds are parameters of the function, and its results
-        if it changes them; all others become constants.
+        the tensors of the program that are parameters of the function, and its results if it
+        changes them; all others become constants.
     names
-        of these parameters, by the fully qualified names of the tensors.
+        the names of these parameters, by the fully qualified names of the tensors.
     sizes
-        what becomes of the sizes that the program leaves open.
+        the variables and bounds of the sizes that the program leaves open.
     """
 
     node: Any = None
@@ -77,18 +77,18 @@ class Translator:
         self._kept = kept
         pairs = zip(sizes.variables, sizes.bounded, strict=True)
         self._arithmetic = SizeArithmetic(bounded_analyzer(list(pairs)))
-        given = {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"}
+        fakes = {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"}
         for name in sizes.shapes:
-            check_type(name, given[name].dtype, ["bfloat16"])
+            check_type(name, fakes[name].dtype, ["bfloat16"])
         self._inputs = {
-            name: _variable(name, shape, given[name].dtype) for name, shape in sizes.shapes.items()
+            name: _variable(name, shape, fakes[name].dtype) for name, shape in sizes.shapes.items()
         }
         self._states = {
-            each.node: _variable(names[each.target], each.value.shape, each.value.dtype)
-            for each in kept
+            tensor.node: _variable(names[tensor.target], tensor.value.shape, tensor.value.dtype)
+            for tensor in kept
         }
         held = {spec.arg.name: (spec, value) for spec, value in held_tensors(program)}
-        held = {node: each for node, each in held.items() if node not in self._states}
+        held = {node: pair for node, pair in held.items() if node not in self._states}
         self._held = {
             node: _variable(node, value.shape, value.dtype) for node, (_, value) in held.items()
         }
@@ -98,7 +98,7 @@ class Translator:
         self._env: dict[Any, Any] = {}
         self._values: dict[Any, Any] = {}
         self._updated = updated_inputs(program)
-        # Elements of other shapes have no fixed places.
+        # Inputs of symbolic shape have no fixed places for their elements.
         changed = (self._inputs[node] for node in self._updated)
         changed_in_place = (var for var in changed if has_static_shape(var.ty))
         self._written_in_place = frozenset([*self._states.values(), *changed_in_place])
@@ -108,18 +108,18 @@ class Translator:
 
     @property
     def span(self) -> AnySpan | None:
-        """Of all operators of the program, once its function is appended."""
+        """The joined span of all operators of the program, once its function is appended."""
         return joined_span(self._spans)
 
     def append_function(self, name: str) -> dict[relax.Var, tvm.runtime.Tensor]:
-        """Append the function, whose parameters are the inputs, the kept tensors and then all else
-        that the program holds, and whose results are the outputs, and then what the kept tensors
-        that it changes have become, and the inputs that it changes.
+        """Append the function. Its parameters are the inputs, the kept tensors, and then all other
+        tensors of the program. Its results are the outputs, and then the new values of the kept
+        tensors and of the inputs that it changes.
 
         Returns
         -------
         dict[relax.Var, tvm.runtime.Tensor]
-            What to bind to the last of the parameters.
+            The values to bind to the last parameters.
         """
         nodes = self._program.graph.nodes
         _check_effects(nodes)
@@ -134,7 +134,7 @@ class Translator:
         return {var: tvm.runtime.tensor(self._arrays[node]) for node, var in self._held.items()}
 
     def _in_order(self, results: Sequence[Expr]) -> list[Expr]:
-        """The outputs, then what the kept tensors and the inputs have become."""
+        """Return the outputs, and then the new values of the kept tensors and the inputs."""
         specs = self._program.graph_signature.output_specs
         by_node = dict(zip((spec.arg.name for spec in specs), results, strict=True))
         outputs = (OutputKind.USER_OUTPUT, OutputKind.LOSS_OUTPUT)
@@ -154,17 +154,17 @@ class Translator:
         return [*returned, *after, *inputs]
 
     def _after(self, state: relax.Var, value: Expr) -> Expr:
-        """What a state or an input has become; where all elements are alike, it is filled in its
-        place."""
-        made = value
-        while isinstance(made, relax.Var):
-            made = self._builder.lookup_binding(made)
-        if isinstance(made, Call) and getattr(made.op, "name", "") == "relax.full":
-            made = made.args[1]
-        if not isinstance(made, GenericConst):
+        """Return the new value of a state or an input, which is filled in place if its elements are
+        equal."""
+        source = value
+        while isinstance(source, relax.Var):
+            source = self._builder.lookup_binding(source)
+        if isinstance(source, Call) and getattr(source.op, "name", "") == "relax.full":
+            source = source.args[1]
+        if not isinstance(source, GenericConst):
             return value
         # Constants of int64 may have become int32.
-        array = made.value.numpy().astype(dtype_of(state))
+        array = source.value.numpy().astype(dtype_of(state))
         if state not in self._written_in_place:
             return value
         if len({element.tobytes() for element in array.reshape(-1)}) == 1:
@@ -191,7 +191,7 @@ class Translator:
         return results
 
     def _convert(self, node: Any) -> None:
-        # What nothing reads checks the model; what is wrong with it is not checked here.
+        # Nodes that nothing reads only check the model, and need no code.
         if not node.users:
             return
         if node in self._nested:
@@ -211,7 +211,7 @@ class Translator:
             self._env[node] = self._converted(node)
 
     def _written_within(self, node: Any) -> Expr:
-        """A tensor of which a part of a part is replaced."""
+        """Return a tensor in which a part of a part is replaced."""
         write = self._nested[node]
         operator = Operator(write.put, self._builder, self._argument)
         whole = self._argument(write.written.whole)
@@ -232,22 +232,22 @@ class Translator:
                 f"{described(node)} is not supported: {refusal_of(name, namespace)}"
             )
         states, arithmetic = self._written_in_place, self._arithmetic
-        given = Operator(node, self._builder, self._argument, states, arithmetic)
+        op = Operator(node, self._builder, self._argument, states, arithmetic)
         try:
-            result = converters[name](given)
+            result = converters[name](op)
         except SizesError as error:
-            raise given.refusal(f"is not supported: {error}") from error
+            raise op.refusal(f"is not supported: {error}") from error
         except DynamicShapeError as error:
-            raise given.refusal(str(error)) from error
+            raise op.refusal(str(error)) from error
         if isinstance(result, Expr):
             return self._checked(node, result, node.meta["val"])
         return [
-            each if isinstance(each, Missing) else self._checked(node, each, value)
-            for each, value in zip(result, node.meta["val"], strict=True)
+            output if isinstance(output, Missing) else self._checked(node, output, value)
+            for output, value in zip(result, node.meta["val"], strict=True)
         ]
 
     def _checked(self, node: Any, result: Expr, expected: torch.Tensor) -> Expr:
-        """The result, bound to a variable, if it has the type and shape that PyTorch gives it."""
+        """Bind the result to a variable, and check that its type and shape are those in PyTorch."""
         bound = result if isinstance(result, tvm.ir.Var) else self._builder.emit(result)
         own, wanted = extents_of(bound), list(expected.shape)
         if dtype_of(bound) != name_of(expected.dtype) or not self._is_shape(own, wanted):
@@ -259,16 +259,16 @@ class Translator:
         return bound
 
     def _is_shape(self, own: Sequence[Any], wanted: Sequence[Any]) -> bool:
-        """Whether extents are those of PyTorch, as far as these are numbers; the numbers of others
-        follow from the extents of what the operator reads."""
+        """Return whether extents agree with those in PyTorch where both are numbers. Other extents
+        follow from the operator's inputs."""
         return len(own) == len(wanted) and all(
-            extent == each
-            for extent, each in zip(own, wanted, strict=True)
-            if isinstance(extent, int) and isinstance(each, int)
+            extent == expected
+            for extent, expected in zip(own, wanted, strict=True)
+            if isinstance(extent, int) and isinstance(expected, int)
         )
 
     def _argument(self, argument: Any) -> Any:
-        """What a node's argument is here."""
+        """Return the value of a node's argument in Relax."""
         if isinstance(argument, torch.fx.Node):
             value = self._env[argument]
             if isinstance(value, Missing):
@@ -276,12 +276,12 @@ class Translator:
                 raise UnsupportedModelError(f"{described(source)} {value.reason}")
             return value
         if isinstance(argument, tuple | list):
-            return [self._argument(each) for each in argument]
+            return [self._argument(item) for item in argument]
         return argument
 
 
 def _check_effects(nodes: Any) -> None:
-    """Check that no operator puts effects in order, such as checks of values, or has branches.
+    """Check that no operator has ordered side effects, such as checks of values, or branches.
 
     Raises
     ------
@@ -306,9 +306,9 @@ def _variable(name: str, shape: Sequence[Any], dtype: torch.dtype) -> relax.Var:
 
 
 def _constant(value: Any) -> Any:
-    """A known value in Relax; numbers stay numbers."""
+    """Return a known value in Relax; numbers stay numbers."""
     if isinstance(value, torch.Tensor):
         return relax.const(value.detach().contiguous().numpy())
     if isinstance(value, tuple | list):
-        return [_constant(each) for each in value]
+        return [_constant(item) for item in value]
     return value
