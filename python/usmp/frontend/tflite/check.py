@@ -98,8 +98,7 @@ def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Mode
 
 
 def _check_counts(model: tflite.Model, size: int) -> None:
-    """Check that `size` bytes can hold the tables that the file counts, in all subgraphs
-    together."""
+    """Check that `size` bytes can hold the tables that the file counts, in all subgraphs."""
     graphs = model.SubgraphsLength()
     if graphs == 0:
         raise UnsupportedModelError("the model has no subgraphs")
@@ -268,8 +267,7 @@ def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) ->
             if index != _MISSING:
                 _check_index(index, tensors, label, "tensor")
                 if name.startswith(CUSTOM) and index not in written:
-                    # The input is scratch memory of compiled code: refuse the operator, not the
-                    # file.
+                    # This is scratch memory of compiled code, whose operator is refused.
                     raise UnsupportedModelError(f"{label} ({name}): {reason_against(name)}")
                 _check_written(graph, index, written, label)
         for index in vector(operator, "Outputs"):

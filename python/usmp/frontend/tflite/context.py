@@ -99,7 +99,7 @@ class Context:
     inside
         the operator that runs the subgraph, for messages; empty if the application does.
     convert_graph
-        appends the operators of a subgraph to the function of a context (see
+        the function that appends the operators of a subgraph (see
         `usmp.frontend.tflite.convert_graph`).
     stored
         the constants that DEQUANTIZE reads, by the index of its output. Operators read them as they

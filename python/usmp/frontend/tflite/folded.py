@@ -75,8 +75,7 @@ class FoldedOperators:
                 self.writers[tensor.index] = folded
 
     def end(self, outputs: Iterable[TfliteTensor], values: Values) -> None:
-        """Join the remaining folded operators before the outputs to the writers of these
-        outputs."""
+        """Join the folded operators before the outputs to the writers of the outputs."""
         for tensor in outputs:
             if tensor.index in self.writers:
                 self._join([tensor], [], values)
@@ -96,8 +95,7 @@ class FoldedOperators:
                 self.joining.setdefault(value, []).extend([*spans, *self.take([tensor])])
 
     def give_back(self, function: relax.Function) -> relax.Function:
-        """Return the function in which calls also have the spans of the operators that joined
-        them."""
+        """Return the function, with the spans of folded operators at the calls that they join."""
         bound = bound_spans(function)
         spans = {v: joined_or(bound[v], *own) for v, own in self.joining.items() if v in bound}
         return function_with_spans(function, spans) if spans else function

@@ -16,7 +16,7 @@ _ACTIVATIONS = {
 
 
 def activated(value: relax.Expr, activation: int) -> relax.Expr:
-    """Return `value` after a fused activation, which is a number of the schema.
+    """Return `value` after a fused activation, given by its number in the schema.
 
     Raises
     ------

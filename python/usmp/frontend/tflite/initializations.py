@@ -26,7 +26,7 @@ def called_once_by(operators: Sequence[TfliteOperator]) -> list[int]:
 def enter_variables(
     kept: KeptTensors, signatures: Sequence[Signature], operators: Operators
 ) -> dict[int, dict[int, Variable]]:
-    """Enter the variables of all subgraphs, with their initial values.
+    """Record the variables of all subgraphs, with their initial values.
 
     An initialization holds for all functions, whichever of them runs it.
 

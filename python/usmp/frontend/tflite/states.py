@@ -127,7 +127,7 @@ class KeptTensors:
         return kept
 
     def find(self, operators: Iterable[TfliteOperator], runs_once: bool) -> dict[int, Variable]:
-        """Enter the variables of these operators, and return the variable of each handle.
+        """Record the variables of these operators, and return the variable of each handle.
 
         The default of a variable is the zero point of the first value that is assigned to it.
 
@@ -149,8 +149,7 @@ class KeptTensors:
         return handles
 
     def _named(self, operator: TfliteOperator) -> Variable:
-        """Return the variable that a VAR_HANDLE names; without a container, any container
-        matches."""
+        """Return the variable that a VAR_HANDLE names, in any container if it names none."""
         options = operator.options(tflite.VarHandleOptions)
         container, name = _text(options.Container()), _text(options.SharedName())
         by_container = self.variables.setdefault(name, {})

@@ -62,7 +62,7 @@ ALIGNMENT = 16
 
 
 def arena_tensors(model: tflite.Model) -> list[ArenaTensor]:
-    """Return the tensors in the arena's head, in the order of the file.
+    """Return the arena tensors of a model that `check_tflite` accepts, in the order of the file.
 
     Raises
     ------

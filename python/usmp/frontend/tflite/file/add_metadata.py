@@ -34,7 +34,7 @@ _KNOWN_FIELDS = 10
 
 
 def with_metadata(content: bytes, name: str, data: bytes) -> bytes:
-    """Return the model with `data` as metadata `name`, which replaces any of this name.
+    """Return the model with `data` as metadata `name`, which replaces older ones of this name.
 
     Parameters
     ----------

@@ -15,8 +15,7 @@ from usmp.frontend.tflite.file.model import TfliteOperator
 from usmp.frontend.tflite.file.read import READER_ERRORS
 
 _ERRORS = (*READER_ERRORS, AssertionError, KeyError)
-"""Errors of damaged options; also of a missing name, which the error has, and of an unknown
-type."""
+"""Errors of damaged options; KeyError, with the name as argument, if an option is missing."""
 
 _LONGEST_LIST = 300
 """Most characters of a message that list the options in the file."""

@@ -98,8 +98,7 @@ class TfliteTensor:
         return tuple(axis for axis, extent in enumerate(extents) if extent < 0)
 
     def take_shape(self, shape: tuple[int, ...]) -> None:
-        """Set the shape that follows from the inputs, unless it contradicts an extent of the
-        file."""
+        """Set the shape that follows from the inputs, unless the file contradicts it."""
         closed = [axis for axis in range(len(shape)) if axis not in self.open_axes]
         stored = self._stored_shape
         if len(shape) != len(stored) or min(shape, default=0) < 0:

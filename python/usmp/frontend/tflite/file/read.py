@@ -82,7 +82,7 @@ def _field_names(kind: str) -> list[str]:
 
 
 def called_once(operator: tflite.Operator) -> int:
-    """Return the index of the subgraph that a CALL_ONCE runs before everything else, once.
+    """Return the index of the subgraph that a CALL_ONCE runs before all else, in the first run.
 
     Raises
     ------

@@ -26,8 +26,7 @@ class Signature:
     Parameters
     ----------
     name
-        the name of the function: the key of the signature as a name in C, or "main" if there is
-        only one.
+        the function's name: the signature's key as a name in C, or "main" if there is only one.
     graph
         the number of the subgraph.
     number
@@ -43,7 +42,7 @@ class Signature:
 
     @property
     def prefix(self) -> str:
-        """The beginning of messages: names the signature if there are several."""
+        """The beginning of messages, which names the signature if there are several."""
         return "" if self.number is None else f'signature "{self.key}": '
 
 
@@ -124,8 +123,7 @@ def _named(
     read: Callable[[int], Any],
     of_graph: Sequence[int],
 ) -> list[NamedTensor]:
-    """Return the tensors that the signature lists, each a tensor of the subgraph with a unique
-    name."""
+    """Return the signature's tensors with their names, after checks against its subgraph."""
     known, tensors = set(of_graph), dict[str, int]()
     for number in range(count):
         index = int(read(number).TensorIndex())

@@ -90,8 +90,7 @@ def check_subgraphs(model: tflite.Model, entries: Iterable[int], limits: Limits)
         a subgraph is missing, has other numbers of inputs or outputs, runs itself, keeps state, or
         runs others in a way that is not supported.
     LimitError
-        with a copy of the subgraph for each run, there are too many operators or bytes of
-        constants.
+        with subgraphs inlined, operators or bytes of constants are more than a model may have.
     """
     walk = _Walk(model, limits)
     for entry in entries:
@@ -103,8 +102,8 @@ class _Walk:
     model: tflite.Model
     limits: Limits
     counted: dict[int, tuple[int, int, int]] = field(default_factory=dict)
-    """Operators, levels of nesting and bytes of constants of each visited subgraph, with all that
-    it runs."""
+    """Operators, levels of nesting and bytes of constants of visited subgraphs, with all that they
+    run."""
     running: list[int] = field(default_factory=list)
     stateless: set[int] = field(default_factory=set)
     """Subgraphs that operators run and that keep no state; an entry may be one of them."""

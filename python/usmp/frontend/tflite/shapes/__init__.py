@@ -1,1 +1,1 @@
-"""Shapes that a TFLite file leaves open, or that are given."""
+"""Shapes that a TFLite file leaves open, or that the user requests."""

@@ -54,8 +54,7 @@ def with_given_shapes(content: bytes, asked: AskedSizes) -> bytes:
 
 
 def _shapes(model: tflite.Model) -> Iterator[dict[str, Extents]]:
-    """Yield the input shapes of each signature; an open extent is named after its input and
-    axis."""
+    """Yield each signature's input shapes; an open extent is named after its input and axis."""
     for signature in signatures_of(model):
         graph = model.Subgraphs(signature.graph)
         shapes: dict[str, Extents] = {}

@@ -78,8 +78,7 @@ def _fuses_activation(operator: TfliteOperator) -> bool:
 
 
 def _are_few(tensors: Sequence[TfliteTensor]) -> bool:
-    """Return whether the tensors are as small as shapes, all together: a small file may use one as
-    an input many times."""
+    """Return whether the tensors together are as small as shapes; one may be listed many times."""
     elements = sum(prod(tensor.shape) for tensor in tensors)
     return elements <= MOST_ELEMENTS and all(tensor.dtype in _DTYPES for tensor in tensors)
 

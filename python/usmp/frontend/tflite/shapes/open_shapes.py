@@ -23,8 +23,8 @@ Rule = Callable[[TfliteOperator], "Shape | None"]
 def find_open_shape(operator: TfliteOperator) -> None:
     """Give an output with open extents the shape that follows from the inputs.
 
-    Converters of other operators infer the shape themselves. They also refuse a shape that
-    contradicts the file.
+    Where there is no rule here, the converter of the operator infers the shape. Converters also
+    refuse shapes that contradict the file.
     """
     rule = _RULES.get(operator.name)
     if rule is None or len(operator.outputs) != 1 or not operator.output.open_axes:
