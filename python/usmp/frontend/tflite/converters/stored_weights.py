@@ -61,8 +61,8 @@ def _reads_stored(context: Context, operator: TfliteOperator, weight: TfliteTens
     quantization = stored.quantization
     if quantization is None:
         return stored.dtype == "float16"
-    is_per_channel = quantization.is_per_tensor or quantization.axis == _channel_axis(operator)
-    return is_per_channel and len(set(quantization.zero_points)) == 1
+    fits_channels = quantization.is_per_tensor or quantization.axis == _channel_axis(operator)
+    return fits_channels and len(set(quantization.zero_points)) == 1
 
 
 def _channel_axis(operator: TfliteOperator) -> int:
