@@ -59,7 +59,7 @@ class Translator:
     names
         the names of these parameters, by the fully qualified names of the tensors.
     sizes
-        the variables and bounds of the sizes that the program leaves open.
+        the shapes of the inputs, with the sizes that the program leaves open.
     """
 
     node: Any = None
