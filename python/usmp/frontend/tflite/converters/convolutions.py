@@ -218,7 +218,7 @@ def _rescale(
     activation: int,
     accumulator: str,
 ) -> Rescale:
-    """Return the kernels' requantization; on uint8, scales are multiplied in single precision."""
+    """Return the kernels' requantization; uint8 with one scale multiplies in single precision."""
     data = operator.quantization(operator.input(0))
     output = operator.quantization(operator.output)
     products = [data.scale * scale for scale in weight.scales]
