@@ -10,6 +10,7 @@ DOCUMENTS = sorted(
     [
         *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
         *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("rfcs/*.md"),
         *ROOT.glob("examples/**/*.md"),
     ]
 )
