@@ -1,1 +1,1 @@
-"""An operator as kernels look at it: its parts, its constants, its window."""
+"""Operators as kernels read them: reduction, epilogue, constants and kernel window."""

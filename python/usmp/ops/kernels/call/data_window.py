@@ -1,4 +1,4 @@
-"""The window that an operator moves over its data."""
+"""The kernel window that an operator moves over its data."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from usmp.ops.window import Layout, Window
 def data_window(
     parts: OperatorParts, data: tirx.Var, channel: tirx.Expr, layout: str = "NHWC"
 ) -> Window | None:
-    """Return how the kernel moves; None if it reads data in another layout, or writes none of NHWC.
+    """Return the kernel window over the data; None if the layout of data or output is another one.
 
     Parameters
     ----------
     data
-        the parameter that is read.
+        the parameter that holds the data.
     channel
-        of the data that is read.
+        the index of the data channel that the reduction reads.
+    layout
+        the layout of the data; that of the output is NHWC.
     """
     load, shapes = parts.load_of(data), (data.shape, parts.output.shape)
     if load is None or any(len(shape) != 4 for shape in shapes) or len(parts.axes) < 6:
@@ -50,11 +52,11 @@ def _moves(
     index: tirx.Expr, output: tirx.Var, tap: tirx.Var, extents: Mapping[tirx.Var, int]
 ) -> tuple[int, int, int] | None:
     """Return stride, dilation and padding of `output * stride + tap * dilation - padding`."""
-    found = detect_linear_equation(index, [output, tap])
-    if len(found) != 3 or not all(isinstance(value, tirx.IntImm) for value in found):
+    linear = detect_linear_equation(index, [output, tap])
+    if len(linear) != 3 or not all(isinstance(value, tirx.IntImm) for value in linear):
         return None
-    *steps, first = map(int, found)
-    # What has a single value may have been left out of the index.
+    *steps, first = map(int, linear)
+    # Simplification drops axes of extent 1 from the index: their step counts as 1.
     stride, dilation = (
         step or int(extents[axis] == 1) for step, axis in zip(steps, (output, tap), strict=True)
     )

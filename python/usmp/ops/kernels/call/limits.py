@@ -1,4 +1,4 @@
-"""Expressions of int8 as an inner one, a zero point that is added, and limits."""
+"""Int8 expressions as an inner expression, an added zero point and a clamp."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _MOST_OFFSET = 128
 
 @dataclass(frozen=True)
 class Limits:
-    """A zero point that is added, and the limits of the sum.
+    """A zero point to add, and the limits to which the sum is clamped.
 
     Parameters
     ----------
     zero_point, low, high
-        within int8.
+        values of int8.
     """
 
     zero_point: int
@@ -26,35 +26,35 @@ class Limits:
 
     @property
     def rounds_up(self) -> bool:
-        """Whether it makes no difference how halves below zero are rounded: all are clamped."""
+        """Whether halves below zero may be rounded either way, because all of them are clamped."""
         return self.low >= self.zero_point
 
     @property
     def suffix(self) -> str:
-        """Of the functions that round so."""
+        """The suffix of the C functions that round as `rounds_up` says."""
         return "_up" if self.rounds_up else ""
 
     @property
     def arguments(self) -> list[int]:
-        """As functions take them."""
+        """The fields, in the order in which C functions take them."""
         return [self.zero_point, self.low, self.high]
 
     def clamp(self, value: tirx.Expr) -> tirx.Expr:
-        """An int32 within the limits, as int8."""
+        """Return an int32 value clamped to the limits, as int8."""
         low, high = (tirx.IntImm("int32", limit) for limit in (self.low, self.high))
         return tirx.min(tirx.max(value, low), high).astype("int8")
 
 
 def split_constant(value: tirx.Expr) -> tuple[tirx.Expr, int]:
-    """Return the expression that a constant is added to, or subtracted from, and what is added."""
+    """Split `inner + constant` or `inner - constant` into the inner expression and the summand."""
     if not isinstance(value, tirx.Add | tirx.Sub) or not isinstance(value.b, tirx.IntImm):
         return value, 0
     return value.a, int(value.b) if isinstance(value, tirx.Add) else -int(value.b)
 
 
 def centered(value: tirx.Expr) -> tuple[tirx.Expr, int] | None:
-    """Return an int8 expression and what is added to it, up to 128 either way; None if a value is
-    anything else."""
+    """Split a value into an int8 expression and an offset from -128 to 128; None if it has no such
+    form."""
     inner, offset = split_constant(value)
     if not isinstance(inner, tirx.Cast) or abs(offset) > _MOST_OFFSET:
         return None
@@ -62,8 +62,8 @@ def centered(value: tirx.Expr) -> tuple[tirx.Expr, int] | None:
 
 
 def limits_of(value: tirx.Expr) -> tuple[tirx.Expr, Limits] | None:
-    """An int8 expression as an inner one and what is done with that; None if it is anything else
-    than an addition and a clamp."""
+    """Split an int8 value into an inner expression and `Limits`; None unless the value is an
+    addition and a clamp."""
     inner, added, low, high = _limited(value)
     limits = (added, max(low, _INT8[0]), min(high, _INT8[1]))
     if inner is None or low < _INT8[0] or high > _INT8[1]:
@@ -73,11 +73,11 @@ def limits_of(value: tirx.Expr) -> tuple[tirx.Expr, Limits] | None:
 
 
 def _limited(value: tirx.Expr) -> tuple[tirx.Expr | None, int, int, int]:
-    """The inner expression, what is added to it, and the limits of the sum; no inner one if a
-    conversion may change what is converted."""
+    """Return the inner expression, the summand and the limits of the sum. The inner expression is
+    None if a cast may change its operand's value."""
     if isinstance(value, tirx.Cast):
         inner, added, low, high = _limited(value.value)
-        # An unsigned type would have other values below zero.
+        # A cast to an unsigned type changes negative values.
         dtype, is_int8 = str(value.ty.dtype), low >= _INT8[0] and high <= _INT8[1]
         is_kept = dtype == "int32" or (is_int8 and not dtype.startswith("uint"))
         return inner if is_kept else None, added, low, high

@@ -1,4 +1,4 @@
-"""Is an output the mean of the taps of a window?"""
+"""Recognizes outputs that are the mean of the elements of a kernel window."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from usmp.ops.kernels.call.operator_parts import OperatorParts
 
 
 def is_mean(value: tirx.Expr, parts: OperatorParts, count: int | None = None) -> bool:
-    """Whether a value is the accumulator by the count of its taps, halves away from zero; without
-    a count, by an expression."""
+    """Return whether a value is the accumulator divided by a count, with halves rounded away from
+    zero. If `count` is None, the divisor may be any expression."""
     if not isinstance(value, tirx.Div) or not isinstance(value.a, tirx.Select):
         return False
     chosen = value.a
@@ -36,6 +36,6 @@ def _is(value: tirx.Expr, number: int) -> bool:
 
 
 def is_accumulator(value: tirx.Expr, parts: OperatorParts) -> bool:
-    """Whether a value is the accumulator itself, perhaps in 64 bits."""
+    """Return whether a value is the accumulator itself, or a cast of it."""
     value = value.value if isinstance(value, tirx.Cast) else value
     return isinstance(value, TensorLoad) and value.source.same_as(parts.accumulator)

@@ -1,4 +1,4 @@
-"""Operators that are one block: each element by itself."""
+"""Operators that are a single block, which computes each output element by itself."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from usmp.ops.form import form_of
 
 
 def only_block(func: tirx.PrimFunc) -> s_tir.SBlock | None:
-    """Return the only block of an operator, if it stores every element of the output once.
+    """Return the block of an operator that is one block and stores each output element once.
 
-    None if there are several, a condition, or scratch memory.
+    None if there are several blocks, a reduction, or scratch memory.
     """
     form = form_of(func)
     if form is None or len(form.nests) != 1:

@@ -1,4 +1,4 @@
-"""A call of an operator, as kernels look at it: each reading of its PrimFunc is done once."""
+"""A call of an operator, as kernels read it. Each analysis of its PrimFunc is done once."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from usmp.ops.records.windowed import WindowedOp
 
 @dataclass(frozen=True, eq=False)
 class OperatorCall:
-    """An operator, and the constants that it is called with.
+    """An operator, and the constant arguments of its call.
 
     Parameters
     ----------
     func
         the operator in block form.
     constants
-        the arguments of the call that are constants; None for the others.
+        a value for each argument, None where the argument is no constant.
     others
-        arguments of the call in the model, if they are not those of this one: the number of one,
-        or a constant in its place.
+        None if the arguments are those of the model's call. Otherwise, for each argument, its
+        number in the model's call, or a constant.
     ending
         bias, multiplier and shift of an operator with packed constants: (channels) of int64 each.
     """
@@ -38,24 +38,24 @@ class OperatorCall:
 
     @property
     def arguments(self) -> tuple[int | np.ndarray, ...]:
-        """Return the arguments by their numbers in the model's call, or constants."""
+        """The arguments: numbers of arguments of the model's call, or constants."""
         return tuple(range(len(self.constants))) if self.others is None else self.others
 
     @cached_property
     def records(self) -> tuple[QuantizedOp, ...]:
-        """One of each integer operator that was fused into this one, in their order."""
+        """The records of the integer operators that were fused into this one, in order."""
         return tuple(step[0] for step in operators_of(self.func))
 
     @cached_property
     def parts(self) -> OperatorParts | None:
-        """Its reduction and what follows; None if it is anything else, or stores elements that have
-        no accumulator."""
+        """Its reduction and epilogue; None if it has another form, or stores elements without an
+        accumulator."""
         return self._parts if self._parts and self._parts.covers_output else None
 
     @cached_property
     def window_parts(self) -> OperatorParts | None:
-        """The same of an operator that moves a window over images; it may store more rows and
-        columns than it computes, since their windows are outside of the data."""
+        """Its reduction and epilogue, if it moves a kernel window over images. Rows and columns
+        whose windows lie outside the data need no accumulator."""
         return self._parts if self._parts and self._parts.covers_batches_and_channels else None
 
     @cached_property
@@ -64,7 +64,7 @@ class OperatorCall:
 
     @cached_property
     def weighted(self) -> WeightedOperator | None:
-        """The same with its constants, if it sums products of int8 data and constant weights."""
+        """Its parts and constants, if it sums products of int8 data and constant weights."""
         record = weighted_record(self.records)
         if record is None or self.ending is None:
             return None

@@ -1,4 +1,4 @@
-"""A fused operator taken apart: a reduction, and what becomes of each accumulator."""
+"""A fused operator as a reduction and the epilogue of each accumulator."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _RESCALES = (RESCALE_CHANNEL, Rounding.TWICE.value, Rounding.AS_FLOAT.value)
 
 @dataclass(frozen=True)
 class OperatorParts:
-    """What a fused PrimFunc computes, in blocks.
+    """The reduction and the epilogue of a fused PrimFunc in blocks.
 
     Parameters
     ----------
     axes
-        variables of the reduction's block: those of the accumulator, then those that are reduced.
+        variables of the reduction's block: spatial axes, then reduction axes.
     reduction
-        how the accumulator takes a value: `tirx.Add` or `tirx.Max`.
+        the operation that updates the accumulator: `tirx.Add` or `tirx.Max`.
     extents
-        of these axes.
+        of `axes`.
     sum
-        what is added to the accumulator, or compared with it.
+        the value that each iteration adds to the accumulator, or compares with it.
     accumulator
         the buffer of the accumulators.
     indices
-        variables of the last block, the index of an output element and of its accumulator.
+        variables of the last block: they index an output element and its accumulator.
     value
         the output element, an expression of its accumulator.
     output
@@ -53,7 +53,7 @@ class OperatorParts:
     output: tirx.Var
 
     def element(self, accumulator: tirx.Expr, indices: Sequence[tirx.Expr]) -> tirx.Expr:
-        """The output element at `indices` of an accumulator."""
+        """Return the output element at `indices`, computed from an accumulator."""
 
         def replace(load: TensorLoad) -> tirx.Expr:
             return accumulator if load.source.same_as(self.accumulator) else load
@@ -67,19 +67,20 @@ class OperatorParts:
         indices: Sequence[tirx.Expr],
         others: Mapping[tirx.Var, tirx.Expr] | None = None,
     ) -> tirx.Expr:
-        """`value` with these indices in the place of `self.indices`, and `others`."""
+        """Replace `self.indices` by `indices` in `value`, and the variables of `others`."""
         known = dict(zip(self.indices, indices, strict=True))
         return substituted(value, known | dict(others or {}))
 
     @property
     def covers_output(self) -> bool:
-        """Whether each output element has an accumulator; if not, the others are at the ends of
-        axes, as those that padding adds to what was computed."""
+        """Whether each output element has an accumulator. Elements without one lie at the ends of
+        axes, for example in the padding of the output."""
         return self._computed == self._stored
 
     @property
     def covers_batches_and_channels(self) -> bool:
-        """The same of (batch, height, width, channels), but rows and columns may be missing."""
+        """Whether each batch and channel of an NHWC output has accumulators, maybe not each row and
+        column."""
         is_image = len(self._stored) == 4
         return is_image and self._computed[::3] == self._stored[::3]
 
@@ -93,8 +94,8 @@ class OperatorParts:
 
     @property
     def rescale(self) -> Call | None:
-        """The call that rescales the accumulator with its bias, if that is all that is done with
-        it; what comes out may be rescaled again."""
+        """The call that rescales the accumulator with its bias, if nothing else reads the
+        accumulator. The result may be rescaled again."""
         calls = [
             call
             for call in nodes_of(self.value, Call)
@@ -106,7 +107,7 @@ class OperatorParts:
         return inner[0] if len(inner) == 1 and self._loads(self.value) == 1 else None
 
     def load_of(self, buffer: tirx.Var) -> TensorLoad | None:
-        """What the sum reads of a buffer; None unless that is one element."""
+        """Return the load of a buffer in the sum; None unless there is exactly one."""
         loads = [load for load in nodes_of(self.sum, TensorLoad) if load.source.same_as(buffer)]
         return loads[0] if len(loads) == 1 else None
 
@@ -123,7 +124,7 @@ def _rescales(expr: tirx.Expr) -> bool:
 
 
 def substituted(expr: tirx.Expr, known: Mapping[tirx.Var, tirx.Expr]) -> tirx.Expr:
-    """`expr` with expressions in the place of variables, of whose types they become."""
+    """Replace variables in `expr` by expressions, which are cast to the variables' dtypes."""
 
     def replace(var: tirx.Var) -> tirx.Expr:
         return known[var].astype(str(var.ty.dtype)) if var in known else var
@@ -132,7 +133,8 @@ def substituted(expr: tirx.Expr, known: Mapping[tirx.Var, tirx.Expr]) -> tirx.Ex
 
 
 def take_apart(func: tirx.PrimFunc) -> OperatorParts | None:
-    """The parts of a PrimFunc in blocks; None if it is not one reduction and then element-wise."""
+    """Return the parts of a PrimFunc in blocks; None unless it is one reduction with an
+    element-wise epilogue."""
     if not isinstance(func.body, s_tir.SBlockRealize):
         return None
     schedule = s_tir.Schedule(IRModule({"main": func}), error_render_level="none")
@@ -184,7 +186,7 @@ def _parts(
 
 
 def are_all(indices: Sequence[tirx.Expr], variables: Sequence[tirx.Var]) -> bool:
-    """Whether these indices are these variables, one by one."""
+    """Return whether each index is the variable at its position."""
     return len(indices) == len(variables) and all(
         index.same_as(variable) for index, variable in zip(indices, variables, strict=True)
     )

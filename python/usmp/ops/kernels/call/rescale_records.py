@@ -1,9 +1,9 @@
-"""Bias and factor of each output channel in a record that needs no decoding.
+"""Bias, multiplier and shift of each output channel in a record that needs no decoding.
 
-A record is the multiplier, and bias << 8 | shift to the right, two 32-bit integers: shifts by a
-register take its lowest byte only. Where a bias takes more than 24 bits, it is a third integer.
-What it is used for computes the same as TFLite's rescaling, which rounds twice, if each
-accumulator is less than 2**30, so that its double has 32 bits, and the shift is at least 1.
+A record has two 32-bit integers: the multiplier, and bias << 8 | right shift, because Arm's shifts
+by a register read only its lowest byte. A bias of more than 24 bits is a third integer. The cheap
+rescaling that reads records equals TFLite's, which rounds twice, if each accumulator is less than
+2**30, so that its double has 32 bits, and the right shift is at least 1.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from usmp.ops.quantized.accumulators import AccumulatorRange
 
 _LEAST_MULTIPLIER = 2**30
-"""Of factors that are not 0."""
+"""The least multiplier of a normalized factor other than 0."""
 _LEAST_SHIFT, _GREATEST_SHIFT = 1, 22
-"""With more, what is added to round may take more than 32 bits."""
+"""Right shifts. With more than the greatest, the rounding summand may need more than 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -34,23 +34,23 @@ class RescaleRecords:
 
     @property
     def has_wide_bias(self) -> bool:
-        """Whether the bias is an integer of its own."""
+        """Whether the bias is a third integer."""
         return int(self.values.shape[1]) == 3
 
 
 def rescale_records(
     bias: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, accumulators: AccumulatorRange
 ) -> RescaleRecords | None:
-    """The records; None if the rescaling would not be exact.
+    """Return the records; None if the rescaling would not be exact.
 
     Parameters
     ----------
     bias
-        (channels) of int64, what an accumulator begins with.
+        (channels) of int64, the initial values of accumulators.
     multiplier, shift
-        (channels), as in `QuantizedMultiplier`: to the left if positive.
+        (channels), as in `QuantizedMultiplier`: a positive shift is to the left.
     accumulators
-        their range in each channel, bias included.
+        the range of the accumulators of each channel, with bias.
     """
     right = -shift.astype(np.int64)
     is_exact = (

@@ -1,4 +1,4 @@
-"""An operator with constant weights, as kernels compute it: its parts and its constants."""
+"""Operators with constant weights, as kernels read them: parts and constants."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _ROUNDINGS = (Rounding.TWICE, Rounding.AS_FLOAT)
-"""How operators rescale that kernels compute."""
+"""The roundings for which there are kernels."""
 
 _TILES = ((1, 2), (1, 4), (1, 6), (2, 2))
 """Pixels and channels that tensor intrinsics rescale together."""
@@ -31,20 +31,22 @@ _TILES = ((1, 2), (1, 4), (1, 6), (2, 2))
 
 @dataclass(frozen=True)
 class WeightedOperator:
-    """A PrimFunc that sums products with int8 weights, and the constants that it is called with.
+    """A PrimFunc that sums products with int8 weights, and the constant arguments of its call.
 
     Parameters
     ----------
-    func, parts, record
-        the PrimFunc, and what it computes; the record is that of the sum.
+    func, parts
+        the PrimFunc, its reduction and epilogue.
+    record
+        of the operator that sums products, the first of those that were fused.
     data, weight
-        its parameters.
+        parameters of the PrimFunc.
     values
-        the weight, its zero point being 0.
+        the weight, with zero point 0.
     bias, multiplier, shift
         (channels) of int64.
     ending
-        the parameters that hold these three.
+        the parameters that hold bias, multiplier and shift.
     """
 
     func: tirx.PrimFunc
@@ -60,31 +62,32 @@ class WeightedOperator:
 
     @property
     def zero_point(self) -> int:
-        """Of the data."""
+        """The zero point of the data."""
         return self.record.inputs[0].zero_point
 
     @property
     def rounding(self) -> Rounding:
-        """How accumulators are rescaled."""
+        """The rounding of the accumulators' rescaling."""
         return self.record.rounding
 
     def replaced(
         self, constants: list[tuple[tirx.Var, np.ndarray]]
     ) -> dict[tirx.Var, list[tuple[tirx.Var, np.ndarray]]]:
-        """These parameters and constants in the place of those of the weight and the ending."""
+        """Replace the parameters of the weight and the ending by these parameters and constants."""
         return {self.weight: constants, **{own: [] for own in self.ending}}
 
     def ending_of(self, weight: np.ndarray, folds: bool, together: bool = False) -> Ending:
-        """How accumulators begin and end.
+        """Return the initial values and the epilogue of the accumulators.
 
         Parameters
         ----------
         weight
-            (channels, taps), in which the data's zero point counts.
+            (channels, taps): the weights that multiply the data less its zero point.
         folds
-            whether accumulators are to begin with what the zero point adds over all taps.
+            whether to fold the zero point's products over all taps into the bias.
         together
-            whether tensor intrinsics rescale those of a tile, for which compilers may have vectors.
+            whether a tensor intrinsic rescales the accumulators of a tile together, so that
+            compilers may use vectors.
         """
         records = self._records(weight, folds) if folds else None
         if records is not None:
@@ -102,13 +105,14 @@ class WeightedOperator:
         return rescale_records(first, self.multiplier, self.shift, accumulators)
 
     def folded_bias(self, weight: np.ndarray) -> np.ndarray | None:
-        """What accumulators begin with that take the data with its zero point: (channels) of int64;
-        None if a sum of some of the products might leave 32 bits.
+        """Return the bias with the zero point's products folded in: (channels) of int64.
+
+        None if a partial sum might overflow 32 bits.
 
         Parameters
         ----------
         weight
-            (channels, taps), in which the data's zero point counts.
+            (channels, taps): the weights that multiply the data less its zero point.
         """
         wide = weight.astype(np.int64)
         folded: np.ndarray = self.bias - self.zero_point * wide.sum(axis=1)
@@ -118,16 +122,16 @@ class WeightedOperator:
 
 @dataclass(frozen=True)
 class Ending:
-    """How the accumulators of an operator begin, and what becomes of them.
+    """The initial values of an operator's accumulators, and their epilogue.
 
     Parameters
     ----------
     records
-        None if the operator's own expression is kept.
+        bias and factors of all channels; None if the operator's own expression is kept.
     is_folded
-        whether accumulators begin with what the zero point adds over all taps.
+        whether the zero point's products over all taps are folded into the bias.
     rescales_together
-        whether tensor intrinsics rescale those of a tile.
+        whether a tensor intrinsic rescales the accumulators of a tile together.
     """
 
     operator: WeightedOperator
@@ -145,12 +149,12 @@ class Ending:
     def replaced(
         self, weight: tirx.Var, values: np.ndarray
     ) -> dict[tirx.Var, list[tuple[tirx.Var, np.ndarray]]]:
-        """Parameters and constants in the place of those of the operator's weight and ending.
+        """Return the kernel's parameters and constants for the operator's weight and ending.
 
         Parameters
         ----------
         weight, values
-            the weight as the kernel takes it.
+            the weight in the kernel's layout: parameter and constant.
         """
         if self.records is None or self.buffer is None:
             return {self.operator.weight: [(weight, values)]}
@@ -158,7 +162,7 @@ class Ending:
 
     @property
     def accumulators(self) -> Accumulators:
-        """How they begin and end, as kernels take it."""
+        """The initial values and the epilogue, as kernels take them."""
         records = self.records
         together = None
         if records is not None and not records.has_wide_bias and self.rescales_together:
@@ -167,7 +171,7 @@ class Ending:
         return Accumulators(point, self.is_folded, self.first, self.store, together)
 
     def _rescale(self, acc: tirx.Var, c: tirx.Expr, tile: tuple[int, int]) -> tirx.Stmt:
-        """Rescale the accumulators of a tile, which begin without a bias."""
+        """Add the bias to the accumulators of a tile, which begin with 0, and rescale them."""
         assert self.buffer is not None
         records, (pixels, channels) = self.buffer, tile
         rounding = self._value[2]
@@ -189,7 +193,7 @@ class Ending:
         return tirx.BufferStore(parts.output, value, list(indices))
 
     def first(self, channel: tirx.Expr) -> tirx.Expr:
-        """What the accumulators of a channel begin with."""
+        """Return the initial value of the accumulators of a channel."""
         if self.records is None or self.buffer is None:
             return tirx.IntImm("int32", 0)
         if self.records.has_wide_bias:
@@ -198,8 +202,8 @@ class Ending:
 
     @cached_property
     def _value(self) -> tuple[tirx.Expr, tirx.Var, int]:
-        """The output with a variable in the place of what is rescaled, that, and what is added to
-        round."""
+        """Return the output as an expression of the rescaled accumulator, the variable that stands
+        for the latter, and the argument of the intrinsic that rounds and adds the zero point."""
         parts = self.operator.parts
         scaled = tirx.Var("scaled", "int32")
         zero_point, target = _with_zero_point(parts.value, parts.rescale)
@@ -217,7 +221,7 @@ class Ending:
         return self._store_rescaled(self._rescaled(accumulator, indices[-1]), indices)
 
     def _rescaled(self, accumulator: tirx.Expr, channel: tirx.Expr) -> tirx.Expr:
-        """An accumulator by the record of its channel."""
+        """Return an accumulator, rescaled by the record of its channel."""
         assert self.buffer is not None
         record = [self.buffer[channel, column] for column in (0, 1)]
         rounding = tirx.IntImm("int32", self._value[2])
@@ -225,7 +229,7 @@ class Ending:
 
 
 def _with_zero_point(value: tirx.Expr, call: tirx.Expr) -> tuple[int, tirx.Expr]:
-    """The constant that is added to what is rescaled, and the sum."""
+    """Return the constant that is added to a call's result, and the sum; 0 and the call if none."""
     for sign, kind in ((1, tirx.Add), (-1, tirx.Sub)):
         for node in nodes_of(value, kind):
             if node.a.same_as(call) and isinstance(node.b, tirx.IntImm) and abs(int(node.b)) < 256:
@@ -234,14 +238,14 @@ def _with_zero_point(value: tirx.Expr, call: tirx.Expr) -> tuple[int, tirx.Expr]
 
 
 def weighted_record(records: Sequence[QuantizedOp]) -> WeightedOp | None:
-    """The first of some fused operators, if it sums products with weights as kernels do."""
+    """Return the first of some fused operators, if it sums products of int8 data and weights."""
     record = records[0] if records else None
     if not isinstance(record, WeightedOp):
         return None
     types = [quantization.dtype for quantization in record.inputs]
     if types != ["int8", "int8"] or record.inputs[1].zero_points[0] != 0:
         return None
-    # What is rescaled otherwise is the result of an operator that was fused to it.
+    # With another rounding, the call that rescales belongs to a fused operator.
     return record if record.rounding in _ROUNDINGS else None
 
 
@@ -257,11 +261,11 @@ def weighted_operator(
     Parameters
     ----------
     func, parts
-        in block form, and what it computes.
+        the PrimFunc in block form, its reduction and epilogue.
     constants
-        by parameter, what it is called with; None for what is no constant.
+        the argument for each parameter; None where it is no constant.
     record
-        of the sum.
+        of the operator that sums products.
     ending
         bias, multiplier and shift: (channels) of int64 each.
     """
