@@ -1,1 +1,1 @@
-"""The constants of an operator, in as few bytes as give the same outputs."""
+"""Packing of an operator's constants into the fewest bytes that give the same outputs."""

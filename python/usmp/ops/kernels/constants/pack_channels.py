@@ -1,19 +1,19 @@
 """Bias and factor of each output channel in 48 or 56 bits, where that changes no output.
 
-A channel's bias takes 32 bits in the file, its factor a multiplier of 31 bits and a shift: nine
-bytes as plain arrays. Three observations make six or seven of them:
+As plain arrays, a channel takes nine bytes: a bias of 32 bits, and a factor with a multiplier of 31
+bits and a shift. Three observations reduce them to six or seven bytes:
 
 - Biases are small: mostly 16 to 20 bits.
 - A multiplier has its highest bit set, and the shifts of a layer differ by little.
-- A sum of products has a known range, so only so many bits of the multiplier decide which
-  outputs follow from it. A shorter multiplier is taken only if it gives the same output for every
-  accumulator of the range, which is proved at the thresholds where the output changes.
+- A sum of products has a known range, so the low bits of the multiplier may change no output. A
+  shorter multiplier is used only if it gives the same output for every accumulator of the range.
+  The thresholds at which the output changes prove that.
 
-A channel whose output does not depend on the data (its weights are so small that they never move
-the result) may have any shift; its weights are set to zero and its factor is made ordinary.
+If the weights of a channel are so small that its output does not depend on the data, the channel
+may have any shift: its weights become zero, and its factor a power of two.
 
-The record is, from the lowest bit: what follows the multiplier's highest bit, shift (how much less
-than the layer's greatest), bias.
+A record has, from the lowest bit: the mantissa, which is the multiplier without its highest bit;
+the shift, as its distance from the layer's greatest; the bias.
 """
 
 from __future__ import annotations
@@ -30,27 +30,26 @@ _RECORD_BITS = (48, 56)
 _MANTISSA_BITS = 30
 _LEAST_MANTISSA_BITS = 16
 _NEARBY = (0, 1, -1, 2, -2, 3, -3, 4, -4)
-"""How far from the nearest one shorter multipliers are tried."""
+"""Distances from the nearest shorter multiplier, in the order in which they are tried."""
 _NEAR = 8
-"""Accumulators by which rounding twice moves a threshold, at the most, or nearly so."""
+"""A margin, in accumulator values, by which rounding twice rarely moves a threshold."""
 
 
 @dataclass(frozen=True)
 class PackedChannels:
-    """The records, and how to read them.
+    """The records of a layer, and their format.
 
     Parameters
     ----------
     records
-        (channels, 3) of uint16, lowest bits first; (channels) of uint8, the highest ones, if
-        there are more than 48.
+        (channels, 3) of uint16, lowest bits first. Records of 56 bits also have (channels) of
+        uint8, their highest bits.
     record_bits, mantissa_bits, shift_bits
-        widths of the record and of its fields; the bias has the
-        rest.
+        widths of a record and of its fields; the bias has the remaining bits.
     shift
         the layer's greatest.
     bias, multiplier, shifts
-        (channels) of int64: what the records hold.
+        (channels) of int64: the values in the records.
     is_constant
         (channels) of bool: the output does not depend on the data; the weights must be 0.
     """
@@ -73,7 +72,7 @@ def pack_channels(
     limits: tuple[int, int],
     accumulators: AccumulatorRange,
 ) -> PackedChannels | None:
-    """Return the records of a layer; None if not all of its channels fit.
+    """Return the records of a layer; None if a channel does not fit.
 
     Parameters
     ----------
@@ -82,14 +81,14 @@ def pack_channels(
     limits
         least and greatest output less its zero point.
     accumulators
-        their range in each channel, bias included.
+        the range of the accumulators of each channel, with bias.
     """
     low, high = limits
     first = np.clip(rescaled_twice(accumulators.least, multiplier, shift), low, high)
     last = np.clip(rescaled_twice(accumulators.greatest, multiplier, shift), low, high)
     constant = first == last
     greatest = int(shift[~constant].max(initial=-31))
-    # A factor of exactly 2**-k and a bias of the output times 2**k: the same output.
+    # A constant output: a factor of exactly 2**-k, and a bias of the output times 2**k.
     exponent = min(max(-greatest, 0), 30 - int(np.abs(first).max()).bit_length())
     biases = np.where(constant, first << exponent, bias)
     multiplier = np.where(constant, 1 << 30, multiplier)
@@ -122,7 +121,7 @@ def pack_channels(
 
 
 def _words(records: np.ndarray, record_bits: int) -> tuple[np.ndarray, ...]:
-    """The records as 16-bit words, and as bytes what is left."""
+    """Split the records into 16-bit words, and bytes of any remaining bits."""
     words = np.stack([records >> 16 * i & 0xFFFF for i in range(3)], axis=1).astype(np.uint16)
     if record_bits == 48:
         return (words,)
@@ -131,14 +130,16 @@ def _words(records: np.ndarray, record_bits: int) -> tuple[np.ndarray, ...]:
 
 @dataclass(frozen=True)
 class _Factors:
-    """The factors of a layer, and which outputs they lead to.
+    """The factors of a layer, and the outputs that they give.
 
     Parameters
     ----------
     multiplier, shift, constant
-        (channels); the output does not depend on the data if `constant`.
+        (channels); where `constant`, the output does not depend on the data.
     low, high
         least and greatest output less its zero point.
+    accumulators
+        the range of the accumulators of each channel, with bias.
     """
 
     multiplier: np.ndarray
@@ -149,8 +150,8 @@ class _Factors:
     accumulators: AccumulatorRange
 
     def at_the_ends(self, multiplier: np.ndarray, channels: np.ndarray) -> np.ndarray:
-        """The outputs of the least and the greatest accumulators of some channels, (2, channels),
-        by these multipliers."""
+        """Return the outputs of the least and the greatest accumulators of some channels with these
+        multipliers: (2, channels)."""
         ends = np.stack([self.accumulators.least[channels], self.accumulators.greatest[channels]])
         outputs: np.ndarray = np.clip(
             rescaled_twice(ends, multiplier, self.shift[channels]), self.low, self.high
@@ -159,13 +160,13 @@ class _Factors:
 
     @cached_property
     def thresholds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The least accumulator that gives at least each level, by bisection.
+        """The least accumulator whose output reaches each level, by bisection.
 
         Returns
         -------
         tuple[np.ndarray, np.ndarray, np.ndarray]
-            thresholds, levels, is_level: (channels, levels); a level counts only where `is_level`:
-            where some accumulators of the range give less and some at least as much.
+            thresholds, levels, is_level: (channels, levels). A threshold is valid only where
+            `is_level`: some accumulators of the range give less than the level, others reach it.
         """
         factor, exponent = self.multiplier[:, None], self.shift[:, None]
         least, greatest = self.accumulators.least[:, None], self.accumulators.greatest[:, None]
@@ -173,10 +174,10 @@ class _Factors:
         is_level = (rescaled_twice(least, factor, exponent) < levels) & (
             rescaled_twice(greatest, factor, exponent) >= levels
         )
-        # Where it is without rounding, if that is so: most steps are left out.
-        about = np.ceil((levels - 0.5) * 2.0 ** (31 - exponent) / factor)
+        # Bracket each threshold near its real value, where that is valid: it saves most steps.
+        guess = np.ceil((levels - 0.5) * 2.0 ** (31 - exponent) / factor)
         below, above = (
-            np.clip(about + margin, least, greatest).astype(np.int64) for margin in (-_NEAR, _NEAR)
+            np.clip(guess + margin, least, greatest).astype(np.int64) for margin in (-_NEAR, _NEAR)
         )
         below = np.where(rescaled_twice(below, factor, exponent) < levels, below, least)
         above = np.where(rescaled_twice(above, factor, exponent) >= levels, above, greatest)
@@ -189,25 +190,25 @@ class _Factors:
 
 
 def _shorten(factors: _Factors, mantissa_bits: int) -> np.ndarray | None:
-    """What follows the highest bit of multipliers that give the same outputs; None if none does."""
+    """Return mantissas (channels) that give the same outputs; None if a channel has none."""
     dropped = _MANTISSA_BITS - mantissa_bits
     one = 1 << mantissa_bits
     if dropped == 0:
         return factors.multiplier - one
     thresholds, levels, is_level = factors.thresholds
     nearest = (factors.multiplier + (1 << (dropped - 1))) >> dropped
-    found = np.where(factors.constant, 0, -1)
+    mantissas = np.where(factors.constant, 0, -1)
     for offset in _NEARBY:
-        left = np.flatnonzero(found < 0)
-        if not left.size:
+        rest = np.flatnonzero(mantissas < 0)
+        if not rest.size:
             break
-        candidate = np.clip(nearest[left] + offset, one, 2 * one - 1)
-        factor, shift = (candidate << dropped)[:, None], factors.shift[left, None]
-        at = rescaled_twice(thresholds[left], factor, shift) >= levels[left]
-        before = rescaled_twice(thresholds[left] - 1, factor, shift) < levels[left]
-        same = ((at & before) | ~is_level[left]).all(axis=1)
-        of_both = (factors.multiplier[left], candidate << dropped)
-        ends, shortened = (factors.at_the_ends(each, left) for each in of_both)
+        candidate = np.clip(nearest[rest] + offset, one, 2 * one - 1)
+        factor, shift = (candidate << dropped)[:, None], factors.shift[rest, None]
+        at = rescaled_twice(thresholds[rest], factor, shift) >= levels[rest]
+        before = rescaled_twice(thresholds[rest] - 1, factor, shift) < levels[rest]
+        same = ((at & before) | ~is_level[rest]).all(axis=1)
+        multipliers = (factors.multiplier[rest], candidate << dropped)
+        ends, shortened = (factors.at_the_ends(multiplier, rest) for multiplier in multipliers)
         same &= (shortened == ends).all(axis=0)
-        found[left[same]] = candidate[same] - one
-    return found if (found >= 0).all() else None
+        mantissas[rest[same]] = candidate[same] - one
+    return mantissas if (mantissas >= 0).all() else None

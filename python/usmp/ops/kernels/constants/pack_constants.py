@@ -1,4 +1,4 @@
-"""The constants of an operator with constant weights, in as few bytes as give the same outputs."""
+"""Packs bias and factors of an operator into the fewest bytes that give the same outputs."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from usmp.tir.nodes import nodes_of
 
 @dataclass(frozen=True, eq=False)
 class _Ending:
-    """How an operator uses its constants: it rescales `accumulator + bias[channel]`.
+    """The epilogue of an operator: it rescales `accumulator + bias[channel]`.
 
     Parameters
     ----------
     call
-        that rescales.
+        the call that rescales.
     rounding
-        of the call.
+        the rounding of `call`.
     accumulator
-        an element of the sums.
+        the load of an accumulator.
     channel
-        of the element.
+        the index of its channel.
     parameters
-        of the weight, the bias, the multiplier and the shift.
+        weight, bias, multiplier and shift.
     values
-        of these parameters.
+        the constants of `parameters`.
     """
 
     call: Call
@@ -50,11 +50,11 @@ class _Ending:
 
 
 def with_packed_constants(call: OperatorCall) -> OperatorCall:
-    """Return the operator with its bias and factors in as few bytes as give the same outputs.
+    """Pack an operator's bias and factors into the fewest bytes that give the same outputs.
 
-    A factor that all channels have becomes a literal, a bias of zeros goes, and factors of channels
-    are packed together with their biases (`pack_channels`). An operator without constant weights
-    stays as it is.
+    A factor that all channels share becomes a literal. A bias of zeros is dropped. Factors of
+    channels are packed together with their biases (`pack_channels`). An operator without constant
+    weights stays as it is.
     """
     record = call.records[0] if call.records else None
     if not isinstance(record, WeightedOp):
@@ -89,7 +89,7 @@ def with_packed_constants(call: OperatorCall) -> OperatorCall:
 def _with_records(
     call: OperatorCall, record: WeightedOp, ending: _Ending, packed: PackedChannels
 ) -> OperatorCall:
-    """Return the operator with its bias and factors in records of channels."""
+    """Replace an operator's bias and factors by records of channels."""
     weight = ending.values[0]
     if packed.is_constant.any():
         weight = without_channels(weight, record.inputs[1], packed.is_constant)
@@ -101,7 +101,7 @@ def _with_records(
 
 
 def _ending(call: OperatorCall) -> _Ending | None:
-    """Return how an operator uses its constants; None for operators of other kinds."""
+    """Return the epilogue of an operator; None if it has not exactly one of this form."""
     known = {
         param: values
         for param, values in zip(call.func.params, call.constants, strict=False)
@@ -136,7 +136,7 @@ def _ending_of(
     }
     parameters = (*weights, *(load.source for load in loads))
     reads = [load for load in nodes_of(func.body, TensorLoad) if load.source in parameters]
-    # One of the weight, and one of each of the others: nothing else depends on their values.
+    # One load of each parameter, so that nothing else depends on their values.
     if len({*parameters}) != 4 or len(reads) != 4:
         return None
     values = tuple(known[param] for param in parameters)
@@ -170,7 +170,7 @@ def _rescaled(
     channel: tirx.Expr,
     buffers: Sequence[tirx.Var],
 ) -> tirx.Expr:
-    """Return an accumulator rescaled by the record of its channel."""
+    """Return an accumulator, rescaled by the packed record of its channel."""
     words, *rest = buffers
     high = words[channel, 2].astype("uint32")
     if rest:
@@ -195,7 +195,10 @@ def _with_constants(
     scaled: tirx.Expr,
     known: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> OperatorCall:
-    """Return the operator with other constants in the place of its bias and factors."""
+    """Replace an operator's bias and factors by the constants `added`, and `call` by `scaled`.
+
+    `known` is bias, multiplier and shift, as the new constants hold them.
+    """
     own_weight, bias, *factors = ending.parameters
     params: list[tirx.Var] = []
     constants: list[np.ndarray | None] = []
@@ -228,7 +231,7 @@ def _with_constants(
 def _with_reads(
     block: s_tir.SBlock, ending: _Ending, added: Sequence[tuple[tirx.Var, np.ndarray]]
 ) -> s_tir.SBlock:
-    """Return a block that reads other constants in the place of its bias and factors."""
+    """Replace bias and factors by the buffers `added` in the regions that a block reads."""
     removed = ending.parameters[1:]
     kept = [region for region in block.reads if region.source not in removed]
     if len(kept) == len(block.reads):
