@@ -1,4 +1,4 @@
-"""Accumulators of some channels of some pixels: begun, summed up, stored."""
+"""Accumulators of a tile of pixels and channels: initial values, sums, stores."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Indices: TypeAlias = "tuple[tirx.Expr, ...]"
 
 @dataclass(frozen=True)
 class Rescaling:
-    """Accumulators that begin with 0, and are rescaled together before they are stored.
+    """Statements that rescale the accumulators of a tile together; they begin with 0.
 
     Parameters
     ----------
     tiles
-        numbers of pixels and channels that it is for.
+        supported tiles: numbers of pixels and channels.
     rescale
-        of accumulators, the first channel, and a tile: the statement that rescales them.
+        returns the statement that rescales, from accumulators, first channel and tile.
     store
-        of what is rescaled and the index of its output element: the statement that stores the
-        latter.
+        returns the statement that stores an output element, from the rescaled accumulator and the
+        element's indices.
     """
 
     tiles: Collection[tuple[int, int]]
@@ -35,20 +35,20 @@ class Rescaling:
 
 @dataclass(frozen=True)
 class Accumulators:
-    """How the sums of products of an operator begin and end.
+    """Initial values of an operator's accumulators, and their epilogue.
 
     Parameters
     ----------
     zero_point
         of the data.
     is_folded
-        whether the accumulators begin with what the zero point adds over all taps.
+        whether the zero point's products over all taps are folded into the initial values.
     first
-        of a channel: the value that its accumulators begin with.
+        returns the initial value of a channel's accumulators.
     store
-        of an accumulator and the index of its output element: the statement that stores the latter.
+        returns the statement that stores an output element, from its accumulator and its indices.
     together
-        for channels that follow each other; None if there is no other way.
+        for tiles that are rescaled together; None if there are none.
     """
 
     zero_point: int
@@ -59,7 +59,7 @@ class Accumulators:
 
     @property
     def offset(self) -> int:
-        """What is added to each element of the data."""
+        """The constant to add to each element of the data."""
         return 0 if self.is_folded else -self.zero_point
 
     @property
@@ -75,18 +75,18 @@ class Accumulators:
         products: Callable[[tirx.Var], tirx.Stmt],
         guard: Callable[[int, tirx.Stmt], tirx.Stmt] | None = None,
     ) -> list[tirx.Stmt]:
-        """What computes some channels of some pixels.
+        """Return the statements that compute a tile.
 
         Parameters
         ----------
         pixels
-            the indices of each output, without that of the channel.
+            the indices of each output pixel: without the channel.
         c, channels
-            the first channel, and how many.
+            the first channel, and the number of channels.
         products
-            adds them to the accumulators: (pixels * channels) of int32.
+            returns the statement that adds products to accumulators: (pixels * channels) of int32.
         guard
-            of the number of a pixel and what stores its channels: the same where it exists.
+            puts the stores of the n-th pixel below a condition, for pixels that may not exist.
         """
         acc = tirx.decl_buffer((len(pixels) * channels,), "int32", "acc", scope="local")
         tile = (len(pixels), channels)

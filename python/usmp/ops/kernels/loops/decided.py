@@ -1,4 +1,4 @@
-"""Conditions on one variable each, decided for ranges of these variables."""
+"""Folding of conditions on one variable, for ranges of the variables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ _ARITHMETIC: Mapping[type, Callable[[Any, Any], Any]] = {
 
 
 def turning_points(expr: tirx.Expr, var: tirx.Var, extent: int) -> list[int]:
-    """Where comparisons in `expr` that depend on `var` alone turn, from 1 to `extent` - 1."""
+    """Return the values of `var`, from 1 to `extent` - 1, at which comparisons in `expr` that
+    depend on `var` alone change their result."""
     points: set[int] = set()
     for comparison in _comparisons(expr):
         truth = _values(comparison, {var: range(extent)})
@@ -44,8 +45,7 @@ def turning_points(expr: tirx.Expr, var: tirx.Var, extent: int) -> list[int]:
 
 
 def decided(expr: tirx.Expr, ranges: Mapping[tirx.Var, range]) -> tirx.Expr:
-    """`expr` without the choices that come out the same for all values of variables in their
-    ranges."""
+    """Fold each choice in `expr` whose condition is constant over the ranges of its variables."""
 
     def choice(node: Any) -> Any:
         condition, *values = (
@@ -65,11 +65,12 @@ def _branches(select: tirx.Select) -> tuple[tirx.Expr, tirx.Expr]:
 
 
 def _comparisons(expr: tirx.Expr) -> Iterable[tirx.Expr]:
-    return (found for kind in _COMPARISONS for found in nodes_of(expr, kind))
+    return (comparison for kind in _COMPARISONS for comparison in nodes_of(expr, kind))
 
 
 def _truth(condition: tirx.Expr, ranges: Mapping[tirx.Var, range]) -> bool | None:
-    """Whether a condition holds for all values in the ranges, or for none; None if it depends."""
+    """Return whether a condition holds for all values in the ranges, or for none; None if it
+    depends on the values."""
     if isinstance(condition, tirx.And | tirx.Or):
         sides = [_truth(side, ranges) for side in (condition.a, condition.b)]
         last = isinstance(condition, tirx.Or)
@@ -90,8 +91,8 @@ def _truth(condition: tirx.Expr, ranges: Mapping[tirx.Var, range]) -> bool | Non
 
 
 def _values(expr: tirx.Expr, ranges: Mapping[tirx.Var, range]) -> Any:
-    """The values of an expression of at most one variable over its range; None if it has more, or
-    something else than arithmetic of integers."""
+    """Return the values of an expression over the range of its variable; None if it has several
+    variables, or operations other than integer arithmetic."""
     variables = set(nodes_of(expr, tirx.Var))
     if len(variables) > 1 or not variables <= ranges.keys():
         return None

@@ -1,4 +1,4 @@
-"""Rows and columns of a window's outputs that need no guard against padding."""
+"""Output rows and columns that need no guard, because their kernel windows lie in the data."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from usmp.ops.window import Window
 
 @dataclass(frozen=True)
 class IndexRange:
-    """Output rows, or columns, whose windows lie in the data: from `first` up to `end` - 1."""
+    """A half-open range of output rows or columns: from `first` up to `end` - 1."""
 
     first: int
     end: int
 
 
 def inner_range(window: Window, side: int) -> IndexRange:
-    """The rows (side 0) or columns (side 1) whose windows lie in the data."""
+    """Return the output rows (side 0) or columns (side 1) whose windows lie in the data."""
     stride, padding, data = window.strides[side], window.padding[side], window.data[side]
     reach = (window.kernel[side] - 1) * window.dilations[side]
     first = max(0, -(-padding // stride))
@@ -27,7 +27,7 @@ def inner_range(window: Window, side: int) -> IndexRange:
 
 
 def within(index: tirx.Expr, bounds: IndexRange, end: int, first: int = 0) -> list[tirx.Expr]:
-    """The conditions that an index from `first` up to `end` - 1 lies in the range."""
+    """Return conditions that place an index, known to be in [`first`, `end`), in the range."""
     return [
         *([index >= bounds.first] if bounds.first > first else []),
         *([index < bounds.end] if bounds.end < end else []),

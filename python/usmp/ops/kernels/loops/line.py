@@ -1,4 +1,4 @@
-"""Elements of a buffer that follow each other, and pixels at a distance in them."""
+"""Runs of consecutive elements of a buffer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from usmp.tir.tensor_intrin import tensor_intrin
 
 @dataclass(frozen=True)
 class Line:
-    """Elements of a buffer from some indices on, and how far pixels are from each other.
+    """Consecutive elements of a buffer, which belong to pixels at equal distances.
 
     Parameters
     ----------
@@ -28,20 +28,20 @@ class Line:
     distance: int
 
     def moved(self, pixels: tirx.Expr | int) -> Line:
-        """The line from some pixels later on."""
+        """Return the line that begins `pixels` pixels later."""
         return self.from_element(pixels * self.distance)
 
     def from_element(self, offset: tirx.Expr | int) -> Line:
-        """The line from the element `offset` elements later on."""
+        """Return the line that begins `offset` elements later."""
         return Line(self.buffer, self._indices(offset), self.distance)
 
     def at(self, offset: tirx.Expr | int) -> tirx.Expr:
-        """The element `offset` elements later."""
+        """Return the element at `offset` elements from the first one."""
         element: tirx.Expr = self.buffer[self._indices(offset)]
         return element
 
     def store(self, offset: tirx.Expr, value: tirx.Expr) -> tirx.Stmt:
-        """Store the element `offset` elements later."""
+        """Return the store of the element at `offset` elements from the first one."""
         return tirx.BufferStore(self.buffer, value, list(self._indices(offset)))
 
     def _indices(self, offset: tirx.Expr | int) -> tuple[tirx.Expr, ...]:
@@ -57,14 +57,14 @@ def element_wise(
     more: Sequence[tirx.Expr | int],
     value: Callable[..., tirx.Expr],
 ) -> tirx.Stmt:
-    """Store elements that follow each other, each computed from an element of each line.
+    """Store consecutive elements, each computed from one element of each line.
 
     Parameters
     ----------
     function, more
         the tensor intrinsic, and its arguments after lines, output and count.
     value
-        of an element of each line: what is stored.
+        returns the value to store, from an element of each line.
     """
 
     def element(i: tirx.Expr) -> tirx.Stmt:

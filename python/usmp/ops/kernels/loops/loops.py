@@ -17,7 +17,7 @@ def loop(
     body: Callable[[tirx.Expr], tirx.Stmt],
     dtype: str = "int32",
 ) -> tirx.Stmt:
-    """`body` of 0 up to `extent` - 1; without a loop if that is known to be once."""
+    """Return a loop of `body` over 0 to `extent` - 1; without a loop if `extent` is 1."""
     if isinstance(extent, int) and extent == 1:
         return body(tirx.IntImm(dtype, 0))
     index = tirx.Var(name, dtype)
@@ -25,7 +25,8 @@ def loop(
 
 
 def nested(body: Callable[..., tirx.Stmt], **extents: tirx.Expr | int) -> tirx.Stmt:
-    """`body` of the indices of loops, which have names and extents, the outermost first."""
+    """Return nested loops around `body`, which takes their indices. `extents` has the outermost
+    loop first."""
     if not extents:
         return body()
     (name, extent), *inner = extents.items()
@@ -35,9 +36,9 @@ def nested(body: Callable[..., tirx.Stmt], **extents: tirx.Expr | int) -> tirx.S
 def unrolled_loop(
     name: str, extent: int, body: Callable[[tirx.Expr], tirx.Stmt], dtype: str = "int32"
 ) -> tirx.Stmt:
-    """The same, which C writes as `extent` statements.
+    """Return a loop that C writes as `extent` statements.
 
-    Analyses see one statement, and take as long as there are statements.
+    It stays a loop in TIR, because the time of analyses grows with the number of statements.
     """
     stmt = loop(name, extent, body, dtype)
     return unrolled(stmt) if isinstance(stmt, tirx.For) and extent > 1 else stmt
@@ -50,12 +51,12 @@ def loop_by_tiles(
     body: Callable[[tirx.Expr, int], list[tirx.Stmt]],
     dtype: str = "int32",
 ) -> tirx.Stmt:
-    """`body` of the first element and number of elements of each tile.
+    """Return loops over tiles; `body` takes the first element and the number of elements of a tile.
 
     Parameters
     ----------
     sizes
-        of tiles, the greatest first, and 1 at the end: as many as fit of each.
+        of tiles, in elements: the greatest first, 1 last. As many tiles of each size as fit.
     """
     parts = []
     begin = 0
@@ -66,7 +67,7 @@ def loop_by_tiles(
 
 
 def tile_counts(extent: int, sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Size and number of the tiles of `loop_by_tiles`, of each size that there are some of."""
+    """Yield size and number of the tiles of `loop_by_tiles`, without sizes that have no tile."""
     for size in sizes:
         count, extent = divmod(extent, size)
         if count:
@@ -74,13 +75,13 @@ def tile_counts(extent: int, sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def tile_text(channels: int, sizes: Sequence[int]) -> str:
-    """What most tiles of some channels are called in reports."""
+    """Return the text of reports for the largest tile of some channels."""
     largest, _ = next(tile_counts(channels, sizes))
     return counted(largest, "channel")
 
 
 def counted(number: int, what: str) -> str:
-    """As "1 pixel", "2 pixels"."""
+    """Return a number with its noun, as "1 pixel" or "2 pixels"."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 

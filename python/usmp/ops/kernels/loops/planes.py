@@ -1,4 +1,4 @@
-"""Windows of images with their channels first, copied to lie as those with channels last."""
+"""Copies of kernel windows from images with channels first to channels last."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from usmp.ops.kernels.loops.loops import loop, unrolled_loop
 from usmp.ops.window import Window
 
 _MOST_UNROLLED = 8
-"""Columns of a window that C copies by a statement each."""
+"""The most columns of a window that C copies in statements of their own, not in a loop."""
 
 
 def copy_planes(
@@ -21,7 +21,7 @@ def copy_planes(
     first: tirx.Expr | int,
     is_inside: tirx.Expr | None = None,
 ) -> tirx.Stmt:
-    """Copy what the window of a pixel covers, in the order (row, column, channel).
+    """Copy the kernel window of a pixel, in the order (row, column, channel).
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ def copy_planes(
     pixel
         batch, row and column of the output.
     padding
-        what is outside of the data.
+        the value of taps in the padding.
     copy, first
-        where to, and its first element.
+        the destination, and its first element.
     is_inside
-        what holds only where the window lies in the data, and is asked first.
+        a condition that implies that the whole window lies in the data: then no tap is tested.
     """
     b, y, x = pixel
     (height, width), channels = window.kernel, int(data.shape[1])
@@ -49,8 +49,8 @@ def copy_planes(
             return tirx.BufferStore(copy, value, [((ky * width + kx) * channels + c) + first])
 
         def line(c: tirx.Expr, ky: tirx.Expr) -> tirx.Stmt:
-            each = loop if guarded or width > _MOST_UNROLLED else unrolled_loop
-            return each("kx", width, lambda kx: element(c, ky, kx))
+            columns = loop if guarded or width > _MOST_UNROLLED else unrolled_loop
+            return columns("kx", width, lambda kx: element(c, ky, kx))
 
         return loop("c", channels, lambda c: loop("ky", height, lambda ky: line(c, ky)))
 
