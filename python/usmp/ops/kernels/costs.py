@@ -1,7 +1,7 @@
-"""About how many instructions kernels take on a core: the costs by which tiles are compared.
+"""Estimates of the instructions that kernels take on a core. Tiles are compared by them.
 
-Counted in the code that gcc 12 makes of the tensor intrinsics with -O2, for runs of 16 and more
-elements; loads of memory that is slow, and what a core does at once, are not in it.
+They were counted in the code of gcc 12 -O2 for the tensor intrinsics, for runs of 16 and more
+elements. Wait states of slow memory and dual issue are ignored.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ Tile = tuple[int, int]
 
 @dataclass(frozen=True)
 class Costs:
-    """Instructions on a core.
+    """Numbers of instructions on a core.
 
     Parameters
     ----------
     product
-        by tile: of a multiply-accumulate.
+        by tile: for a multiply-accumulate.
     depthwise
-        of a multiply-accumulate of a depthwise convolution.
+        for a multiply-accumulate of a depthwise convolution.
     run
-        of the sums over elements that follow each other, beside the products.
+        for each run of consecutive elements, beside the products.
     output
-        of an output element: rescaling and storing it.
+        for an output element: rescaling and storing it.
     pixel
-        of a tile beside what is in it: addresses, and whether its window lies in the data.
+        for each tile: addresses, and the test whether its window lies in the data.
     """
 
     product: Mapping[Tile, Fraction]
@@ -41,12 +41,12 @@ class Costs:
     pixel: int
 
     def sums(self, tile: Tile, runs: int, length: int) -> Fraction:
-        """Of all sums of a tile.
+        """Return the instructions of all sums of a tile.
 
         Parameters
         ----------
         runs, length
-            the sum is that many parts of elements that follow each other.
+            number of runs of consecutive elements in a sum, and elements of a run.
         """
         pixels, channels = tile
         return runs * (self.run + self.product[tile] * pixels * channels * length)
@@ -86,5 +86,5 @@ _SCALAR = Costs(
 
 
 def costs_of(core: Core) -> Costs:
-    """The costs of a core; those of a Cortex-M3 for one that is not known."""
+    """Return the costs of a core; an unknown core has those of a Cortex-M3."""
     return _DSP if core.has_dsp else _SCALAR

@@ -1,4 +1,4 @@
-"""Kernels: operators written for a core, with constants laid out for them."""
+"""Kernels: operators written for a core, with constants in the layout of their loops."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from usmp.ops.kernels.call.operator_call import OperatorCall
 
 @dataclass(frozen=True)
 class Kernel:
-    """What a call of an operator becomes.
+    """A PrimFunc that replaces an operator, and the arguments of its call.
 
     Parameters
     ----------
     func
-        the PrimFunc, with its schedule and those that are faster (see `usmp.objects.schedule`).
+        the PrimFunc, with its schedule and faster ones (see `usmp.objects.schedule`).
     arguments
-        what it takes before its outputs: an argument of the model's call, by its number, or a
-        constant.
+        the arguments before the outputs: numbers of arguments of the model's call, or constants.
     """
 
     func: tirx.PrimFunc
@@ -36,7 +35,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class TiledBody:
-    """The body of a kernel, and how it computes."""
+    """The body of a kernel, and its schedule."""
 
     body: tirx.Stmt
     schedule: Schedule
@@ -48,20 +47,21 @@ def kernel(
     replaced: Mapping[tirx.Var, Sequence[tuple[tirx.Var, np.ndarray]]],
     rows: TiledBody | None = None,
 ) -> Kernel:
-    """A kernel with the parameters of the operator that it stands for.
+    """Return a kernel with the parameters of the operator that it replaces.
 
     Parameters
     ----------
     call
-        of the operator.
+        the call of the operator.
     bodies
-        ways to compute it; at the end the one whose outputs may lie over most of its inputs: the
-        smallest tiles. Others are left out if they are not faster.
+        alternative bodies. The last one has the smallest tiles, so that its outputs may overwrite
+        most of its inputs. The others are dropped unless they are faster.
     replaced
-        by parameter of the operator that the kernel lacks: parameters and constants in its place.
+        for each parameter of the operator that the kernel lacks: parameters and constants in its
+        place.
     rows
-        a way whose outermost loop is over rows, for operators that run interleaved, if that of the
-        smallest tiles is not (see `usmp.transform.StreamOperators`).
+        a body whose outermost loop is over rows, for operators that run interleaved, if that of the
+        last of `bodies` is not (see `usmp.transform.StreamOperators`).
     """
     params: list[tirx.Var] = []
     arguments: list[int | np.ndarray] = []
@@ -73,17 +73,17 @@ def kernel(
             arguments += own if others is None else [values for _, values in others]
     attributes = dict(call.func.attrs)
 
-    def made(tiled: TiledBody) -> tirx.PrimFunc:
+    def build(tiled: TiledBody) -> tirx.PrimFunc:
         func = tirx.PrimFunc(params, tiled.body).with_attrs(attributes)
         return SCHEDULE_ATTR.put(func, tiled.schedule)
 
-    smallest, *faster = map(made, [bodies[-1], *_faster(bodies)])
+    smallest, *faster = map(build, [bodies[-1], *_faster(bodies)])
     func = with_faster_schedules(smallest, faster)
-    return Kernel(func if rows is None else with_row_schedule(func, made(rows)), tuple(arguments))
+    return Kernel(func if rows is None else with_row_schedule(func, build(rows)), tuple(arguments))
 
 
 def _faster(bodies: Sequence[TiledBody]) -> list[TiledBody]:
-    """Those that are faster than the last one, the fastest first."""
+    """Return the bodies that are faster than the last one, the fastest first."""
     *others, smallest = ((tiled.schedule.instructions or 0, tiled) for tiled in bodies)
     faster = [other for other in others if other[0] < smallest[0]]
     return [tiled for _, tiled in sorted(faster, key=lambda other: other[0])]

@@ -1,4 +1,4 @@
-"""Which kernel computes an operator on a core?"""
+"""Selects the kernel that computes an operator on a core."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from usmp.ops.kernels.sums.sums_over_axes import sums_over_axes_kernel
 from usmp.tir.size_expressions import has_symbolic_shapes
 
 Selector = Callable[[OperatorCall, Core], "Kernel | None"]
-"""Gives the kernel of an operator on a core; None if it is for another one."""
+"""Returns the kernel of an operator on a core; None if it knows no kernel for the operator."""
 
 _KERNELS: tuple[Selector, ...] = (
     mve_conv2d_kernel,
@@ -53,7 +53,7 @@ _KERNELS: tuple[Selector, ...] = (
     copy_kernel,
     extremes_kernel,
 )
-"""The first that takes an operator computes it: those for vectors, for tiles, and for the rest."""
+"""Tried in this order: kernels by vectors, then by tiles, then for any other loops."""
 
 
 def select_kernel(call: OperatorCall, core: Core) -> Kernel | None:
@@ -62,14 +62,14 @@ def select_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     Parameters
     ----------
     call
-        of the operator.
+        the call of the operator.
     core
-        that it will run on.
+        the core that runs the operator.
     """
     packed = with_packed_constants(call)
     if not has_symbolic_shapes(call.func):
-        for kernel in _KERNELS:
-            found = kernel(packed, core)
-            if found is not None:
-                return found
+        for selector in _KERNELS:
+            kernel = selector(packed, core)
+            if kernel is not None:
+                return kernel
     return None if packed is call else Kernel(packed.func, packed.arguments)
