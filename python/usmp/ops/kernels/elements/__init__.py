@@ -1,1 +1,1 @@
-"""Elements that follow each other: copied, or compared one by one."""
+"""Kernels on runs of consecutive elements: copies, maxima and minima."""

@@ -1,7 +1,7 @@
-"""The kernels of operators that copy: padding, joined tensors, slices, repeated pixels.
+"""Kernels of operators that copy: padding, concatenation, slices, repeated pixels.
 
-Elements that follow each other both in the output and in what they are copied from are copied at
-once. Loops keep the order of the output, so that it may lie over what was copied before.
+Elements that are consecutive in both the output and its source are copied by one call. Loops keep
+the order of the output, so that the output may overwrite elements that were copied before.
 """
 
 from __future__ import annotations
@@ -31,17 +31,18 @@ from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _LEAST_BYTES = 4
-"""Of a copy, on average: below, plain loops are as fast."""
+"""The least average size of a copy: with less, plain loops are as fast."""
 
 _VECTOR_BYTES = 64
-"""From this on, functions for vectors are worth a call."""
+"""The least size of a copy for which functions with vectors are faster."""
 
 _Known: TypeAlias = Mapping[tirx.Var, tirx.Expr]
 """The values of the variables of axes."""
 
 
 def copy_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Runs of elements at once, if the operator only copies elements and constants."""
+    """Return a kernel that copies runs of elements; None unless the operator only copies elements
+    and constants."""
     block = only_block(call.func)
     if block is None:
         return None
@@ -53,22 +54,22 @@ def copy_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         return None
     extents = tuple(int(extent) for extent in output.shape)
     copies = _Copies(tuple(axes), extents, output, core)
-    found = copies.of_axis(0, block.body.value, {}, {})
+    body = copies.of_axis(0, block.body.value, {}, {})
     elements = prod(extents)
-    if found is None or elements * copies.itemsize < _LEAST_BYTES * found.count:
+    if body is None or elements * copies.itemsize < _LEAST_BYTES * body.count:
         return None
-    tile = counted(max(elements // found.count, 1), "element")
-    return kernel(call, [TiledBody(found.stmt, Schedule(tile))], {})
+    tile = counted(max(elements // body.count, 1), "element")
+    return kernel(call, [TiledBody(body.stmt, Schedule(tile))], {})
 
 
 def _is_copied(value: tirx.Expr) -> bool:
-    """Whether a value is an element or a constant, whichever conditions choose."""
+    """Return whether a value is an element or a constant in each branch of its conditions."""
     if isinstance(value, Call) and is_op(value, "prim.if_then_else"):
         return _is_copied(value.args[1]) and _is_copied(value.args[2])
     if isinstance(value, tirx.Select):
         return _is_copied(value.true_value) and _is_copied(value.false_value)
     if isinstance(value, TensorLoad):
-        # A scalar has no run of elements, and where data says which ones are read there is none.
+        # Neither scalars nor elements at indices that are data form runs.
         reads = [load for index in value.indices for load in nodes_of(index, TensorLoad)]
         return len(value.indices) > 0 and not reads
     return isinstance(value, tirx.IntImm | tirx.FloatImm)
@@ -76,7 +77,7 @@ def _is_copied(value: tirx.Expr) -> bool:
 
 @dataclass(frozen=True)
 class _Statement:
-    """A statement, and how many copies it makes."""
+    """A statement, and the number of copies that it executes."""
 
     stmt: tirx.Stmt
     count: int
@@ -84,7 +85,7 @@ class _Statement:
 
 @dataclass(frozen=True)
 class _Copies:
-    """The copies that fill an output of some extents."""
+    """The copies that fill an output."""
 
     axes: tuple[tirx.Var, ...]
     extents: tuple[int, ...]
@@ -93,13 +94,14 @@ class _Copies:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
+        """The bytes of an element."""
         return int(tvm.DataType(str(self.output.dtype)).itemsize)
 
     def of_axis(
         self, axis: int, value: tirx.Expr, outer: _Known, ranges: Mapping[tirx.Var, range]
     ) -> _Statement | None:
-        """What fills all elements at some indices of the outer axes, which lie in these ranges."""
+        """Return the statement that stores `value` over an axis and all inner axes, at indices
+        `outer` of the outer axes, which lie in `ranges`. None if there are no runs."""
         var, extent = self.axes[axis], self.extents[axis]
         parts = []
         bounds = [0, *turning_points(value, var, extent), extent]
@@ -116,7 +118,7 @@ class _Copies:
     def _part(
         self, axis: int, value: tirx.Expr, outer: _Known, ranges: Mapping[tirx.Var, range]
     ) -> _Statement | None:
-        """The same for a range of the axis, in which no condition on it changes."""
+        """Return the statement for a range of the axis in which conditions on it do not change."""
         var = self.axes[axis]
         inside, dtype = ranges[var], str(var.ty.dtype)
         count = len(inside) * prod(self.extents[axis + 1 :])
@@ -125,22 +127,22 @@ class _Copies:
             return _Statement(self._run(value, self._at(axis, outer, first), count), 1)
         if axis + 1 == len(self.axes):
             return None
-        found: list[_Statement | None] = []
+        inner: list[_Statement | None] = []
 
         def body(i: tirx.Expr) -> tirx.Stmt:
-            found.append(self.of_axis(axis + 1, value, {**outer, var: first + i}, ranges))
-            return found[0].stmt if found[0] else tirx.Evaluate(0)
+            inner.append(self.of_axis(axis + 1, value, {**outer, var: first + i}, ranges))
+            return inner[0].stmt if inner[0] else tirx.Evaluate(0)
 
         stmt = loop(var.name, len(inside), body, dtype)
-        return _Statement(stmt, len(inside) * found[0].count) if found[0] else None
+        return _Statement(stmt, len(inside) * inner[0].count) if inner[0] else None
 
     def _at(self, axis: int, outer: _Known, first: tirx.Expr) -> dict[tirx.Var, tirx.Expr]:
-        """The indices of the first element of a run that begins at `first` of an axis."""
+        """Return the indices of the first element of a run that begins at `first` of an axis."""
         zeros = {var: tirx.IntImm(str(var.ty.dtype), 0) for var in self.axes[axis + 1 :]}
         return {**outer, self.axes[axis]: first, **zeros}
 
     def _is_run(self, axis: int, value: tirx.Expr, ranges: Mapping[tirx.Var, range]) -> bool:
-        """Whether elements follow each other wherever the value is, from this axis on."""
+        """Return whether the elements over this axis and all inner axes are a run in the source."""
         if isinstance(value, tirx.IntImm | tirx.FloatImm):
             return _byte_of(value) is not None
         if not isinstance(value, TensorLoad) or value.ty.dtype != self.output.dtype:
@@ -158,15 +160,15 @@ class _Copies:
         return not any(var in self.axes[axis:] for var in nodes_of(rest, tirx.Var))
 
     def _run(self, value: tirx.Expr, first: _Known, count: int) -> tirx.Stmt:
-        """`count` elements from some indices of the output on."""
+        """Return the call that copies or fills `count` elements of the output from `first` on."""
         size = count * self.itemsize
         vectors = "mve_" if self.core.has_mve and size >= _VECTOR_BYTES else ""
         to = _simplified([substituted(axis, first) for axis in self.axes])
 
         def element(source: tirx.Expr | None) -> tirx.Stmt:
             def store(i: tirx.Expr) -> tirx.Stmt:
-                taken = value if source is None else value.source[_moved(source, i)]
-                return tirx.BufferStore(self.output, taken, _moved(to, i))
+                copied = value if source is None else value.source[_moved(source, i)]
+                return tirx.BufferStore(self.output, copied, _moved(to, i))
 
             return loop("i", count, store)
 
@@ -179,7 +181,7 @@ class _Copies:
 
 
 def _moved(indices: Sequence[tirx.Expr], i: tirx.Expr) -> list[tirx.Expr]:
-    """The indices of the i-th element after the one at some indices: the last axis goes on."""
+    """Add `i` to the last index, which may exceed its extent: the elements are consecutive."""
     return [*indices[:-1], indices[-1] + i.astype(str(indices[-1].ty.dtype))]
 
 
@@ -189,7 +191,7 @@ def _simplified(indices: Sequence[tirx.Expr]) -> list[tirx.Expr]:
 
 
 def _flat(shape: Sequence[tirx.Expr | int], indices: Sequence[tirx.Expr]) -> tirx.Expr:
-    """The number of an element among all of its buffer."""
+    """Return the offset of an element in its buffer, in elements."""
     number = tirx.IntImm("int64", 0)
     for extent, index in zip(shape, indices, strict=True):
         number = number * tirx.IntImm("int64", int(extent)) + index.astype("int64")
@@ -197,6 +199,6 @@ def _flat(shape: Sequence[tirx.Expr | int], indices: Sequence[tirx.Expr]) -> tir
 
 
 def _byte_of(value: tirx.IntImm | tirx.FloatImm) -> int | None:
-    """What all bytes of a constant are, from -128 to 127; None if they differ."""
-    found = set(np.array(value.value, str(value.ty.dtype)).tobytes())
-    return int(np.int8(np.uint8(found.pop()))) if len(found) == 1 else None
+    """Return the value of all bytes of a constant, from -128 to 127; None if they differ."""
+    distinct = set(np.array(value.value, str(value.ty.dtype)).tobytes())
+    return int(np.int8(np.uint8(distinct.pop()))) if len(distinct) == 1 else None

@@ -1,4 +1,4 @@
-"""Runs of elements that follow each other both in an output and in what they are computed from."""
+"""Runs of elements that are consecutive in both an output and the inputs of an operator."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _REPEATED = 128
-"""The most bytes of the stack that hold one element again and again."""
+"""The most bytes on the stack that are filled with a broadcast element."""
 
 Compute: TypeAlias = Callable[[Sequence[Line], Line, int], tirx.Stmt]
-"""Stores as many elements, computed from a line for each term."""
+"""Computes elements from a line for each term. It takes these, the output and a count."""
 
 
 @dataclass(frozen=True)
 class ElementRuns:
-    """Loops over the outer axes of an output, and calls for what follows each other in it.
+    """Loops over the outer axes of an output around calls that each compute a run.
 
     Parameters
     ----------
     block
-        the only one of an operator.
+        the only block of an operator.
     terms
-        the elements that one of the output is computed from, of int8 if one is repeated.
+        the elements that an output element is computed from. A term that is broadcast is int8.
     compute
-        of a run.
+        returns the statement for a run.
     fill
-        a function that fills memory with a byte.
+        the tensor intrinsic that fills memory with a byte.
     outer
-        how many of the outermost axes have loops even if runs could be longer.
+        the least number of outermost axes with loops, even if runs could be longer.
     """
 
     block: s_tir.SBlock
@@ -52,8 +52,8 @@ class ElementRuns:
     outer: int = 0
 
     def kernel(self, call: OperatorCall, schedule: Schedule, least: int) -> Kernel | None:
-        """Return the kernel of a call, with a schedule by rows if there is one; None if runs have
-        less than `least` elements."""
+        """Return the kernel of a call, with a schedule by rows if there is one; None if a run has
+        fewer than `least` elements."""
         if self.elements < least:
             return None
         by_rows = self.by_rows(least)
@@ -61,12 +61,12 @@ class ElementRuns:
         return kernel(call, [TiledBody(self.stmt(), schedule)], {}, rows)
 
     def by_rows(self, least: int) -> ElementRuns | None:
-        """The same with a loop over the outermost axis that has several elements; None if this is
-        the same, or if runs would have less than `least` elements."""
+        """Return runs within one row, the outermost axis with an extent above 1. None if runs are
+        within rows already, or would have fewer than `least` elements."""
         extents = [int(extent) for extent in self._output.shape]
         outer = next((axis + 1 for axis, extent in enumerate(extents) if extent > 1), 0)
-        found = replace(self, outer=outer)
-        return found if outer > self._first and found.elements >= least else None
+        runs = replace(self, outer=outer)
+        return runs if outer > self._first and runs.elements >= least else None
 
     @cached_property
     def _axes(self) -> tuple[tirx.Var, ...]:
@@ -78,20 +78,20 @@ class ElementRuns:
 
     @cached_property
     def _first(self) -> int:
-        """The outermost axis without a loop, from which on each term follows as the output does,
-        or stays."""
+        """The outermost axis without a loop: from it on, each term is consecutive as the output is,
+        or broadcast."""
         runs = (min(self._followed(term), self._repeated(term)) for term in self.terms)
         return max(self.outer, *runs)
 
     @property
     def elements(self) -> int:
-        """How many elements of the output follow each other; 0 if it has another order."""
+        """The number of elements of a run; 0 if the output is stored in another order."""
         if not are_all(self.block.body.indices, self._axes):
             return 0
         return prod(int(extent) for extent in self._output.shape[self._first :])
 
     def _followed(self, term: TensorLoad) -> int:
-        """The outermost axis from which on a term follows as the output does."""
+        """Return the outermost axis from which on a term is consecutive as the output is."""
         first = len(self._axes)
         for back in range(1, min(len(self._axes), len(term.indices)) + 1):
             is_axis = term.indices[-back].same_as(self._axes[-back])
@@ -102,12 +102,12 @@ class ElementRuns:
         return len(self._axes) if _variables(outer) & set(self._axes[first:]) else first
 
     def _repeated(self, term: TensorLoad) -> int:
-        """The outermost axis from which on a term is one element."""
+        """Return the outermost axis from which on a term is a single, broadcast element."""
         used = _variables(term.indices)
         return max((n + 1 for n, axis in enumerate(self._axes) if axis in used), default=0)
 
     def stmt(self, outer: tuple[tirx.Expr, ...] = ()) -> tirx.Stmt:
-        """What computes all elements at some indices of the outer axes."""
+        """Return the statement that computes all elements at some indices of the outer axes."""
         axis = len(outer)
         if axis < self._first:
             var, extent = self._axes[axis], int(self._output.shape[axis])
@@ -139,7 +139,7 @@ class ElementRuns:
         return sequence([*statements, *self._parts(lines, output, size)])
 
     def _parts(self, lines: Sequence[Line], output: Line, size: int) -> Iterator[tirx.Stmt]:
-        """All elements, some at a time, for which there are repeated ones."""
+        """Yield the statements of a run with broadcast terms, `size` elements at a time."""
         whole, rest = divmod(self.elements, size)
 
         def part(n: tirx.Expr, count: int) -> tirx.Stmt:
@@ -154,7 +154,7 @@ class ElementRuns:
             yield part(tirx.IntImm("int32", whole), rest)
 
     def _filled(self, kept: Line, element: tirx.Expr, size: int) -> Iterator[tirx.Stmt]:
-        """An element that is repeated."""
+        """Yield the statements that fill a line with a broadcast element."""
         value = tirx.Var("value", "int8")
         body = loop("i", size, lambda i: kept.store(i, value))
         yield tirx.AllocBuffer(kept.buffer)

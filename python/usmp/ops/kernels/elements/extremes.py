@@ -1,4 +1,4 @@
-"""The kernels of `maximum` and `minimum`: elements of two int8 tensors that follow each other."""
+"""Kernels of `maximum` and `minimum`, on runs of elements of two int8 tensors."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ from usmp.ops.kernels.loops.line import Line, element_wise
 from usmp.ops.kernels.loops.loops import counted
 
 _LEAST_ELEMENTS = 8
-"""Of a run: plain loops are as fast for less."""
+"""The least number of elements of a run: with fewer, plain loops are as fast."""
 
 
 def extremes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """The greater or lesser elements of two tensors, some at a time."""
+    """Return the kernel of a maximum or minimum of two int8 tensors; None for other operators."""
     block = only_block(call.func)
-    found = None if block is None else extremes_of(block.body.value)
-    if block is None or found is None:
+    extremes = None if block is None else extremes_of(block.body.value)
+    if block is None or extremes is None:
         return None
-    runs = ElementRuns(block, found.terms, found.stored, "tvmgen_fill")
+    runs = ElementRuns(block, extremes.terms, extremes.stored, "tvmgen_fill")
     schedule = Schedule(counted(4 if core.has_dsp else 1, "element"))
     return runs.kernel(call, schedule, _LEAST_ELEMENTS)
 
 
 @dataclass(frozen=True)
 class Extremes:
-    """The greater of two int8 elements, or if it `is_least` the lesser."""
+    """The greater of two int8 elements, or the lesser one if `is_least`."""
 
     terms: tuple[TensorLoad, TensorLoad]
     is_least: bool
 
     def stored(self, lines: Sequence[Line], output: Line, count: int) -> tirx.Stmt:
-        """Store those of elements that follow each other."""
+        """Store the greater or lesser elements of two lines."""
         more = [int(self.is_least)]
         return element_wise("tvmgen_extremes", lines, output, count, more, self.chosen)
 
     def chosen(self, a: tirx.Expr, b: tirx.Expr) -> tirx.Expr:
-        """Return the one of two elements."""
+        """Return the greater or lesser of two elements."""
         return tirx.min(a, b) if self.is_least else tirx.max(a, b)
 
 
 def extremes_of(value: tirx.Expr) -> Extremes | None:
-    """What an expression chooses of two int8 elements; None if it is anything else."""
+    """Return the maximum or minimum of two int8 elements that an expression is; None if none."""
     if not isinstance(value, tirx.Max | tirx.Min):
         return None
     terms = value.a, value.b
