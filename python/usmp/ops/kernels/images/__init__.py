@@ -1,1 +1,1 @@
-"""Convolutions, by tiles of pixels and channels: in groups, depthwise, transposed."""
+"""Kernels of convolutions by tiles of pixels and channels: grouped, depthwise, transposed."""

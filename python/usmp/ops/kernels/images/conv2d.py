@@ -1,8 +1,9 @@
 """Convolutions by tiles of pixels and channels.
 
-Tiles of pixels come outermost, in raster order, and all channels of a tile within, so that outputs
-may be written over inputs that are done with. A tile whose window lies in the data needs no guard;
-any other pixel is computed by itself, from the taps that lie in the data.
+Loops over tiles of pixels are outermost, in raster order, and loops over channels within, so that
+outputs may overwrite inputs after their last use. A tile whose windows lie in the data needs no
+guard. At the border, each pixel is computed by itself, from the taps that lie in the data, or from
+a copy of its window.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from usmp.ops.window import Window
 from usmp.tir.own_function import own_function
 
 PATCH_BYTES = 128
-"""The most that windows at the border are copied to, on the stack."""
+"""The most bytes on the stack to which the windows of a tile at the border are copied."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,12 @@ class RowTiles:
     Parameters
     ----------
     origin
-        the column that the first one begins with; below 0, so that one begins with the first
-        column whose window lies in the data.
+        the first column of the first tile, at most 0. It is chosen so that a tile begins at the
+        first column whose window lies in the data.
     number
-        of tiles.
+        number of tiles.
     inner
-        those whose windows all lie in the data, if the row's do.
+        tiles with windows that all lie in the columns of the data.
     """
 
     origin: int
@@ -45,7 +46,7 @@ class RowTiles:
 
 
 def row_tiles(window: Window, pixels: int) -> RowTiles:
-    """The tiles of a row, of some pixels each."""
+    """Return the tiles of a row, each of `pixels` pixels."""
     columns = inner_range(window, 1)
     origin = columns.first % pixels - pixels if columns.first % pixels else 0
     number = -(-(window.output[1] - origin) // pixels)
@@ -54,14 +55,14 @@ def row_tiles(window: Window, pixels: int) -> RowTiles:
 
 
 def convolution(conv: Convolution, pixels: int, channels: Sequence[int]) -> tirx.Stmt:
-    """The loops of a convolution.
+    """Return the loops of a convolution.
 
     Parameters
     ----------
     pixels
-        of a tile.
+        number of pixels of a tile.
     channels
-        of tiles, the greatest number first, and 1 at the end (see `loop_by_tiles`).
+        numbers of channels of tiles, the greatest first, 1 last (see `loop_by_tiles`).
     """
     window = conv.window
     rows, row = inner_range(window, 0), row_tiles(window, pixels)
@@ -103,7 +104,7 @@ def inner_tile(
     pixels: int,
     channels: int,
 ) -> list[tirx.Stmt]:
-    """Some channels of pixels whose windows lie in the data."""
+    """Return the statements of a tile of pixels whose windows lie in the data."""
     window = conv.window
     height, width = window.kernel
     zero = tirx.IntImm("int32", 0)

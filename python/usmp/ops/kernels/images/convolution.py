@@ -1,4 +1,4 @@
-"""What a convolution with constant weights reads, and how its sums begin and end."""
+"""The inputs of a convolution with constant weights, and its accumulators."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from usmp.ops.kernels.loops.accumulators import Accumulators
 from usmp.ops.window import Window
 
 TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (6, 4, 2, 1)))
-"""Numbers of pixels, and of channels."""
+"""Numbers of pixels and of channels of tiles."""
 
 SINGLE_CHANNELS = (4, 2, 1)
-"""Of tiles of one pixel at the border."""
+"""Numbers of channels of tiles of one pixel at the border."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class Convolution:
     weight
         (output channels * kernel height * kernel width * channels) of int8.
     window
-        how the kernel moves.
+        the kernel window over the data.
     outputs
         number of output channels.
     accumulators
-        how they begin and end.
+        initial values and epilogue.
     reads_planes
         whether the channels of the data are its second axis.
     """
@@ -47,20 +47,20 @@ class Convolution:
 
     @property
     def batch(self) -> int:
-        """Extent of the data."""
+        """The number of images."""
         return int(self.data.shape[0])
 
     @property
     def channels(self) -> int:
-        """Extent of the data."""
+        """The number of channels of the data."""
         return int(self.data.shape[1 if self.reads_planes else 3])
 
     @property
     def taps(self) -> int:
-        """Elements of the weight of an output channel."""
+        """The number of weights of an output channel."""
         return self.window.kernel[0] * self.window.kernel[1] * self.channels
 
     def weight_from(self, c: tirx.Expr, ky: tirx.Expr, kx: tirx.Expr) -> Run:
-        """The weights of output channels from `c` on, each from a tap on."""
+        """Return the weights of output channels from `c` on, each from the tap (`ky`, `kx`) on."""
         height, width = self.window.kernel
         return Run(self.weight, (((c * height + ky) * width + kx) * self.channels,), self.taps)

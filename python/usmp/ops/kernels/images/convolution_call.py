@@ -1,5 +1,4 @@
-"""A call of a convolution with constant weights, in groups or not; depthwise, each channel of the
-data is a group."""
+"""Calls of convolutions with constant weights. In a depthwise one, each data channel is a group."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from usmp.ops.window import Window
 
 @dataclass(frozen=True)
 class Groups:
-    """The groups of a convolution, each of which makes `outputs` channels of `depth` channels."""
+    """Groups of a convolution, each with `depth` data channels and `outputs` output channels."""
 
     window: Window
     number: int
@@ -26,7 +25,7 @@ class Groups:
 
     @property
     def are_single_channels(self) -> bool:
-        """Whether each channel of the data makes one."""
+        """Whether each group has one data channel and one output channel."""
         return self.outputs == self.depth == 1
 
 
@@ -37,9 +36,9 @@ class ConvolutionCall:
     Parameters
     ----------
     weight
-        (outputs, taps): of each output channel by row, column and channel of its group.
+        (outputs, taps): taps in the order (row, column, channel of the group).
     reads_planes
-        whether its data is NCHW, not NHWC.
+        whether the data is NCHW, not NHWC.
     """
 
     operator: WeightedOperator
@@ -49,12 +48,12 @@ class ConvolutionCall:
 
 
 def convolution_call(call: OperatorCall, may_read_planes: bool = False) -> ConvolutionCall | None:
-    """The convolution that a call begins with, if it does.
+    """Return the convolution that a call begins with; None if there is none.
 
     Parameters
     ----------
     may_read_planes
-        whether its data may be NCHW.
+        whether the data may be NCHW.
     """
     operator = call.weighted
     record = None if operator is None else operator.record

@@ -1,4 +1,4 @@
-"""About how many instructions convolutions take, by their tiles."""
+"""Estimates of the instructions that convolutions take, by their tiles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from usmp.ops.kernels.loops.loops import tile_counts
 def convolution_instructions(
     conv: Convolution, pixels: int, channels: Sequence[int], costs: Costs
 ) -> int:
-    """About how many instructions `convolution` takes; arguments as there."""
+    """Estimate the instructions of `convolution`, which has the same parameters."""
     window = conv.window
     rows, inner = inner_range(window, 0), row_tiles(window, pixels).inner
     tiles = conv.batch * (rows.end - rows.first) * max(inner.end - inner.first, 0)
@@ -26,8 +26,7 @@ def convolution_instructions(
 
 
 def depthwise_instructions(depthwise: Depthwise, costs: Costs) -> int:
-    """About how many instructions `Depthwise.loops` takes; padding is taken to cost what data
-    does."""
+    """Estimate the instructions of `Depthwise.loops`. Taps in the padding count as others do."""
     batch, channels = int(depthwise.data.shape[0]), int(depthwise.data.shape[3])
     pixels = batch * depthwise.window.output[0] * depthwise.window.output[1]
     taps = depthwise.window.kernel[0] * depthwise.window.kernel[1]
@@ -35,7 +34,7 @@ def depthwise_instructions(depthwise: Depthwise, costs: Costs) -> int:
 
 
 def _tile(conv: Convolution, pixels: int, channels: Sequence[int], costs: Costs) -> int:
-    """Of all channels of some pixels; padding is taken to cost what data does."""
+    """Estimate the instructions of all channels of a tile of pixels, as if it had no padding."""
     height, width = conv.window.kernel
     joined = conv.window.dilations[1] == 1
     runs, length = (height, width * conv.channels) if joined else (height * width, conv.channels)

@@ -1,4 +1,4 @@
-"""Pixels of convolutions whose windows reach beyond the data."""
+"""Pixels of convolutions whose kernel windows reach into the padding."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from usmp.tir.own_function import own_function
 
 
 def if_column(window: Window, x: tirx.Expr, stmt: tirx.Stmt) -> tirx.Stmt:
-    """`stmt` where the output has a column `x`."""
+    """Guard `stmt` by the condition that the output has a column `x`."""
     return tirx.IfThenElse(tirx.all(x >= 0, x < window.output[1]), stmt, None)
 
 
 def patched(conv: Convolution, pixel: Indices, pixels: int, channels: Sequence[int]) -> tirx.Stmt:
-    """All channels of a tile from a copy of its windows, zero points where there is no data."""
+    """Return all channels of a tile, from a copy of its windows with zero points as padding."""
     return _from_patch(conv, pixel, pixels, channels, partial(_copy_window, conv, pixel))
 
 
@@ -34,12 +34,12 @@ def patched_planes(
     channels: Sequence[int],
     is_inside: tirx.Expr | None,
 ) -> tirx.Stmt:
-    """The same of data with its channels first.
+    """Return all channels of a tile of NCHW data, from a copy of its windows.
 
     Parameters
     ----------
     is_inside
-        what holds only where all windows lie in the data.
+        a condition that implies that all windows lie in the data.
     """
     b, y, x = pixel
     padding = conv.accumulators.zero_point
@@ -86,7 +86,7 @@ def _from_patch(
 
 
 def _copy_window(conv: Convolution, pixel: Indices, patch: tirx.Var, p: tirx.Expr) -> tirx.Stmt:
-    """Copy the window of a pixel, row by row."""
+    """Copy the window of pixel `p` of a tile, row by row."""
     window, (b, y, x) = conv.window, pixel
     n = window.kernel[1] * conv.channels
     zero = tirx.IntImm("int32", 0)
@@ -114,13 +114,13 @@ def _copy_window(conv: Convolution, pixel: Indices, patch: tirx.Var, p: tirx.Exp
 
 
 def edge(conv: Convolution, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
-    """All channels of a pixel, from the taps that lie in the data."""
+    """Return all channels of a pixel, from the taps that lie in the data."""
     is_joined = conv.window.dilations[1] == 1
     return _joined_edge(conv, (b, y, x)) if is_joined else _separate_edge(conv, (b, y, x))
 
 
 def _joined_edge(conv: Convolution, pixel: Indices) -> tirx.Stmt:
-    """The taps of a row that lie in the data follow each other: they are one run."""
+    """Return a pixel of an undilated window: the taps of a row in the data are one run."""
     window, (b, y, x) = conv.window, pixel
     (top, left), width = window.origin(y, x), window.kernel[1]
     zero = tirx.IntImm("int32", 0)
@@ -157,7 +157,7 @@ def _joined_edge(conv: Convolution, pixel: Indices) -> tirx.Stmt:
 
 
 def _separate_edge(conv: Convolution, pixel: Indices) -> tirx.Stmt:
-    """The taps of a row are apart: each is a run of its own."""
+    """Return a pixel of a dilated window: each tap is a run of its own."""
     window, (b, y, x) = conv.window, pixel
     zero = tirx.IntImm("int32", 0)
 
@@ -182,7 +182,7 @@ def _separate_edge(conv: Convolution, pixel: Indices) -> tirx.Stmt:
 def _padding(
     conv: Convolution, weight: Run, taps: tirx.Expr | int, acc: tirx.Var, channels: int
 ) -> list[tirx.Stmt]:
-    """What taps outside of the data add."""
+    """Return the statements that add taps in the padding: zero point times weight."""
     accumulators = conv.accumulators
     if accumulators.skips_padding:
         return []

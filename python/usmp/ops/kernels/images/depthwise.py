@@ -1,8 +1,8 @@
 """Depthwise convolutions by pixels, four channels at a time.
 
-Pixels come outermost, in raster order, so that outputs may be written over inputs that are done
-with. The window of a pixel that lies in the data is written out tap by tap, at distances that are
-constants; any other pixel takes the taps that lie in the data.
+Loops over pixels are outermost, in raster order, so that outputs may overwrite inputs after their
+last use. Where the window lies in the data, its taps are unrolled, at constant distances. At the
+border, only the taps that lie in the data are read.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from usmp.tir.own_function import own_function
 from usmp.tir.tensor_intrin import tensor_intrin
 
 CHANNELS = 4
-"""Of a tile."""
+"""The number of channels of a tile."""
 
 _MOST_TAPS = 16
-"""Windows of more are loops."""
+"""The most taps that are unrolled: larger windows are loops."""
 
 Tap = Callable[[int | tirx.Expr, int | tirx.Expr], tirx.Stmt]
 
 
 def packed(weight: np.ndarray) -> np.ndarray:
-    """The weight as the loops take it.
+    """Return the weight in the layout that the loops read.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def packed(weight: np.ndarray) -> np.ndarray:
     Returns
     -------
     np.ndarray
-        (channels * taps): the taps of four channels, channels innermost, then those of the next
-        four, at last those of each channel that is left.
+        (channels * taps): for every four channels (taps, 4), then for each remaining channel
+        (taps).
     """
     channels, taps = weight.shape
     whole = channels - channels % CHANNELS
@@ -61,9 +61,9 @@ class Depthwise:
     weight
         (channels * taps) of int8, packed.
     window
-        how the kernel moves.
+        the kernel window over the data.
     accumulators
-        how they begin and end.
+        initial values and epilogue.
     """
 
     data: tirx.Var
@@ -72,7 +72,7 @@ class Depthwise:
     accumulators: Accumulators
 
     def loops(self) -> tirx.Stmt:
-        """The loops over all pixels."""
+        """Return the loops over all pixels."""
         rows, columns = inner_range(self.window, 0), inner_range(self.window, 1)
         height, width = self.window.output
 
@@ -89,7 +89,7 @@ class Depthwise:
         return nested(pixel, b=int(self.data.shape[0]), y=height, x=width)
 
     def _edge(self, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
-        """All channels of a pixel whose window may reach beyond the data."""
+        """Return all channels of a pixel whose window may reach into the padding."""
         if not self.accumulators.skips_padding or self.window.dilations != (1, 1):
             return own_function("edge", self._channels(b, y, x, self._at_edge))
         binds: list[tirx.Stmt] = []
@@ -116,7 +116,7 @@ class Depthwise:
         x: tirx.Expr,
         taps: Callable[[tirx.Expr, tirx.Expr, _Tile], tirx.Stmt],
     ) -> tirx.Stmt:
-        """All channels of a pixel, `taps` of each tile."""
+        """Return the loops over all channels of a pixel; `taps` adds the products of a tile."""
 
         def tile(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
             def products(acc: tirx.Var) -> tirx.Stmt:
@@ -127,7 +127,7 @@ class Depthwise:
         return loop_by_tiles("c", int(self.data.shape[3]), (CHANNELS, 1), tile)
 
     def _inside(self, y: tirx.Expr, x: tirx.Expr, tile: _Tile) -> tirx.Stmt:
-        """All taps, which lie in the data."""
+        """Add the products of all taps, which lie in the data."""
 
         def tap(ky: int | tirx.Expr, kx: int | tirx.Expr) -> tirx.Stmt:
             return tile.product(self._row(y, ky), self._column(x, kx), ky, kx)
@@ -135,7 +135,7 @@ class Depthwise:
         return self._taps(tap)
 
     def _at_edge(self, y: tirx.Expr, x: tirx.Expr, tile: _Tile) -> tirx.Stmt:
-        """The taps that lie in the data; others read the zero point."""
+        """Add the products of the taps in the data, and the zero point for taps in the padding."""
         height, width = self.window.data
         kernel_height, kernel_width = self.window.kernel
 
@@ -191,7 +191,7 @@ class _Tile:
     def product(
         self, row: tirx.Expr, column: tirx.Expr, ky: int | tirx.Expr, kx: int | tirx.Expr
     ) -> tirx.Stmt:
-        """Add what a tap gives."""
+        """Add the products of a tap."""
         added = self._products((row, column), (ky, kx))
         if self.number != CHANNELS:
             return added
@@ -206,12 +206,12 @@ class _Tile:
         tap: tuple[tirx.Expr, tirx.Expr],
         extents: tuple[tirx.Expr, tirx.Expr],
     ) -> tirx.Stmt:
-        """Add what some rows and columns of taps give.
+        """Add the products of a rectangle of taps.
 
         Parameters
         ----------
         first, tap
-            row and column of the first one, in the data and in the kernel.
+            row and column of the first tap, in the data and in the kernel.
         extents
             numbers of rows and columns.
         """
@@ -232,7 +232,7 @@ class _Tile:
         return tensor_intrin("tvmgen_depthwise_window_4", arguments, body)
 
     def zero_point(self, ky: int | tirx.Expr, kx: int | tirx.Expr) -> tirx.Stmt | None:
-        """Add what a tap outside of the data gives; None if that is nothing."""
+        """Return the statement that adds a tap in the padding, or None if padding adds zero."""
         if self.depthwise.accumulators.skips_padding:
             return None
         factor = self.depthwise.accumulators.zero_point
@@ -267,14 +267,15 @@ class _Tile:
         return element
 
     def _added(self, term: Callable[[tirx.Expr], tirx.Expr]) -> tirx.Stmt:
-        """One statement for all channels: analyses take as long as there are statements."""
+        """Return a loop that adds `term` to each channel. It stays a loop, because the time of
+        analyses grows with the number of statements."""
         return loop(
             "n", self.number, lambda n: tirx.BufferStore(self.acc, self.acc[n] + term(n), [n])
         )
 
 
 def _each(width: int, tap: Callable[[int | tirx.Expr], tirx.Stmt | None]) -> tirx.Stmt:
-    """`tap` of each column, in a loop if there are many."""
+    """Return `tap` for each column: unrolled, or a loop if there are many."""
     if width > _MOST_TAPS:
         return loop("kx", width, tap)
     return sequence([tap(kx) for kx in range(width)])

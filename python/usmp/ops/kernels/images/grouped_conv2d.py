@@ -1,9 +1,9 @@
-"""The kernels of convolutions in groups: the output channels of a group, by tiles of pixels.
+"""Kernels of grouped convolutions, by tiles of pixels and of output channels of a group.
 
-Depthwise, a channel of the data that makes several is a group.
+In a depthwise convolution with several output channels a data channel, that channel is a group.
 
-Tiles of pixels come outermost, in raster order, and all groups within, so that outputs may be
-written over inputs that are done with.
+Loops over tiles of pixels are outermost, in raster order, and loops over groups within, so that
+outputs may overwrite inputs after their last use.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from usmp.ops.kernels.loops.loops import (
 from usmp.ops.window import Window
 
 _TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (4, 2, 1)))
-"""Numbers of pixels, and of channels."""
+"""Numbers of pixels and of channels of tiles."""
 
 
 def grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """A convolution of NHWC data in groups, by tiles of one or two pixels."""
-    found = convolution_call(call)
-    if found is None or found.groups.number == 1 or found.groups.are_single_channels:
+    """Return the kernel of a grouped convolution of NHWC data; None for other operators."""
+    conv_op = convolution_call(call)
+    if conv_op is None or conv_op.groups.number == 1 or conv_op.groups.are_single_channels:
         return None
-    operator, weight, groups = found.operator, found.weight, found.groups
+    operator, weight, groups = conv_op.operator, conv_op.weight, conv_op.groups
     ending = operator.ending_of(weight, folds=False)
     flat = tirx.decl_buffer((weight.size,), "int8", "weight")
     shape = (groups.number, groups.outputs, groups.depth)
@@ -56,7 +56,7 @@ def grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 @dataclass(frozen=True)
 class _Grouped:
-    """A convolution of groups of `depth` channels, each of which gives `outputs` channels."""
+    """A convolution of groups, each with `depth` data channels and `outputs` output channels."""
 
     data: tirx.Var
     weight: tirx.Var
@@ -67,7 +67,7 @@ class _Grouped:
     accumulators: Accumulators
 
     def tiled(self, pixels: int, channels: Sequence[int], costs: Costs) -> TiledBody:
-        """The loops by tiles, and what they take."""
+        """Return the loops by tiles, with their estimated instructions."""
         tile = f"{counted(pixels, 'pixel')} x {tile_text(self.outputs, channels)}"
         text = f"{tile}, {counted(self.groups, 'group')}"
         taps = self.window.kernel[0] * self.window.kernel[1]
@@ -97,7 +97,7 @@ class _Grouped:
         return nested(of_tile, b=int(self.data.shape[0]), y=height, tile=row.number)
 
     def _edge(self, pixel: Indices) -> tirx.Stmt:
-        """A pixel, if there is one, from the taps that lie in the data."""
+        """Return a pixel from the taps that lie in the data, guarded if it may not exist."""
         body = self._channels(pixel, 1, SINGLE_CHANNELS, self._clipped)
         return if_column(self.window, pixel[2], body)
 
@@ -108,7 +108,7 @@ class _Grouped:
         channels: Sequence[int],
         products: Callable[[Indices, tuple[int, int], tirx.Expr, tirx.Expr, tirx.Var], tirx.Stmt],
     ) -> tirx.Stmt:
-        """All channels of some pixels."""
+        """Return the loops over all channels of a tile of pixels; `products` adds the products."""
         b, y, x = pixel
         outputs = [(b, y, x + p) for p in range(pixels)]
 
@@ -130,8 +130,8 @@ class _Grouped:
         first: tirx.Expr,
         acc: tirx.Var,
     ) -> tirx.Stmt:
-        """The products of pixels whose windows lie in the data; the columns of a row of taps are at
-        one distance from each other."""
+        """Add the products of pixels whose windows lie in the data. One call adds a row of taps,
+        whose columns are at equal distances."""
         height, width = self.window.kernel
         zero = tirx.IntImm("int32", 0)
 
@@ -151,7 +151,7 @@ class _Grouped:
         first: tirx.Expr,
         acc: tirx.Var,
     ) -> tirx.Stmt:
-        """The products of a pixel with the taps that lie in the data."""
+        """Add the products of the taps of a pixel that lie in the data."""
         window = self.window
 
         def tap(ky: tirx.Expr, kx: tirx.Expr) -> tirx.Stmt:
@@ -172,7 +172,7 @@ class _Grouped:
         ky: tirx.Expr,
         kx: tirx.Expr,
     ) -> tuple[Run, Run]:
-        """The channels of a group at a tap, and their weights of output channels from `first`."""
+        """Return the data of a group at a tap, and its weights for output channels from `first`."""
         window, (b, y, x) = self.window, pixel
         height, width = window.kernel
         distance = window.strides[1] * int(self.data.shape[3])

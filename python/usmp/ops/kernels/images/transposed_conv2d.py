@@ -1,8 +1,8 @@
 """Transposed convolutions as convolutions of their phases.
 
-Output pixels that are a stride apart are reached by the same taps, from neighboring pixels of the
-data: they are an ordinary convolution with a part of the kernel. Tiles of pixels of all phases come
-in raster order, so that outputs may be written over inputs that are done with.
+Output pixels that are a stride apart use the same taps, with neighboring pixels of the data. They
+form a phase: an ordinary convolution with a part of the kernel. Tiles of all phases are computed in
+raster order, so that outputs may overwrite inputs after their last use.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Sides = tuple[TransposedSide, TransposedSide]
 
 @dataclass(frozen=True)
 class SidePhase:
-    """Rows, or columns, of the output that are reached by the same taps.
+    """Rows, or columns, of the output that use the same taps.
 
-    The g-th of them is `g * stride + origin`. To it lead the `taps` elements of the data from
-    `g - padding` on, the last of them by tap `first_tap` of the kernel, the one before by tap
-    `first_tap + stride`, and so on.
+    The g-th row of the phase is row `g * stride + origin` of the output. It is computed from `taps`
+    rows of the data from `g - padding` on: the last of these is multiplied by tap `first_tap` of
+    the kernel, the one before by tap `first_tap + stride`, and so on.
     """
 
     side: TransposedSide
@@ -42,29 +42,29 @@ class SidePhase:
 
     @property
     def taps(self) -> int:
-        """Of the kernel, that lead to each."""
+        """The number of taps of the kernel in the phase."""
         return max(0, -(-(self.side.kernel - self.first_tap) // self.side.stride))
 
     @property
     def origin(self) -> int:
-        """Where the first would be; less than 0 if it is not in the output."""
+        """The output row of g = 0; less than 0 if the output does not have it."""
         return self.first_tap - self.side.padding % self.side.stride
 
     @property
     def padding(self) -> int:
-        """Elements before the data that are asked for first."""
+        """The number of data rows before the first one that g = 0 would read."""
         return self.taps - 1 - self.side.padding // self.side.stride
 
     @property
     def existing(self) -> IndexRange:
-        """Those that are in the output."""
+        """The range of g whose rows are in the output."""
         return IndexRange(
             int(self.origin < 0), -((self.origin - self.side.output) // self.side.stride)
         )
 
     @property
     def inner(self) -> IndexRange:
-        """Those that are reached from within the data by all taps."""
+        """The range of g for which all taps lie in the data."""
         before = self.side.padding // self.side.stride
         first = max(self.padding, self.existing.first)
         return IndexRange(first, max(first, min(self.side.data - before, self.existing.end)))
@@ -74,13 +74,13 @@ Phases = tuple[SidePhase, SidePhase]
 
 
 def phases_of(sides: Sides) -> list[Phases]:
-    """Those of rows and columns, in raster order."""
+    """Return the phases of rows and columns, in raster order."""
     rows, columns = ([SidePhase(side, tap) for tap in range(side.stride)] for side in sides)
     return list(product(rows, columns))
 
 
 def phase_weight(weight: np.ndarray, phases: Phases) -> np.ndarray:
-    """The part of the kernel of a phase, in the order of the data.
+    """Return the weights of a phase, with taps in the order of the data that they multiply.
 
     Parameters
     ----------
@@ -98,8 +98,7 @@ def phase_weight(weight: np.ndarray, phases: Phases) -> np.ndarray:
 
 @dataclass(frozen=True)
 class PhaseConvolution:
-    """The convolution of a phase, which counts its pixels by themselves; `phases` are its rows and
-    columns."""
+    """The convolution of a phase, with indices in the phase; `phases` are its rows and columns."""
 
     phases: Phases
     conv: Convolution
@@ -108,16 +107,16 @@ class PhaseConvolution:
 def transposed_convolution(
     by_phase: Sequence[PhaseConvolution], pixels: int, channels: Sequence[int]
 ) -> tirx.Stmt:
-    """The loops of a transposed convolution.
+    """Return the loops of a transposed convolution.
 
     Parameters
     ----------
     by_phase
         all phases in raster order.
     pixels
-        of a tile, all of one phase.
+        number of pixels of a tile, which are all in one phase.
     channels
-        of tiles (see `loop_by_tiles`).
+        numbers of channels of tiles (see `loop_by_tiles`).
     """
     by_row: dict[int, list[PhaseConvolution]] = {}
     for phase in by_phase:
@@ -145,7 +144,7 @@ def transposed_convolution(
 
 @dataclass(frozen=True)
 class _Tiles:
-    """Tiles of pixels of each phase in a row; `origin` is the first pixel, 0 or less."""
+    """Tiles of pixels of each phase in a row; `origin` is the first pixel, at most 0."""
 
     origin: int
     number: int
@@ -153,22 +152,22 @@ class _Tiles:
 
     @property
     def covered(self) -> IndexRange:
-        """The pixels of all tiles."""
+        """The range of the pixels of all tiles."""
         return IndexRange(self.origin, self.origin + self.number * self.pixels)
 
     def within(self, bounds: IndexRange) -> IndexRange:
-        """The tiles whose pixels are all in a range."""
+        """Return the tiles whose pixels are all in a range."""
         first = -(-(bounds.first - self.origin) // self.pixels)
         return IndexRange(first, max(first, (bounds.end - self.origin) // self.pixels))
 
 
 def _groups(phases: Sequence[SidePhase]) -> IndexRange:
-    """All pixels, of each phase."""
+    """Return the range of indices of the longest phase."""
     return IndexRange(0, max(phase.existing.end for phase in phases))
 
 
 def _tiles_of_row(phases: Sequence[SidePhase], pixels: int) -> _Tiles:
-    """Tiles of which one begins where all phases have all their taps."""
+    """Return tiles, one of which begins at the first pixel with all taps in each phase."""
     origin = -(-max(phase.inner.first for phase in phases) % pixels)
     return _Tiles(origin, -(-(_groups(phases).end - origin) // pixels), pixels)
 
@@ -180,7 +179,7 @@ def _pixels(
     pixels: int,
     channels: Sequence[int],
 ) -> tirx.Stmt:
-    """Some pixels of a phase."""
+    """Return the statement for a tile of pixels of a phase."""
     (b, y, x), (rows, columns), conv = first, phase.phases, phase.conv
     tile, tiles = place
 
@@ -210,7 +209,7 @@ def _edge(conv: Convolution, pixel: Indices) -> tirx.Stmt:
 
 
 def _untouched(conv: Convolution, pixel: Indices) -> tirx.Stmt:
-    """A pixel that no tap leads to."""
+    """Return the store of a pixel without taps."""
 
     def store(c: tirx.Expr) -> tirx.Stmt:
         return conv.accumulators.store(conv.accumulators.first(c), (*pixel, c))
@@ -226,7 +225,7 @@ def _if_within(
 
 
 def stored_by_phase(accumulators: Accumulators, phases: Phases) -> Accumulators:
-    """The same, for pixels that are counted in a phase."""
+    """Return accumulators that store outputs from indices in a phase."""
 
     def store(accumulator: tirx.Expr, indices: Indices) -> tirx.Stmt:
         b, y, x, c = indices

@@ -1,4 +1,4 @@
-"""The kernels of convolutions without groups: also depthwise ones of data with one channel."""
+"""Kernels of convolutions with a single group, also depthwise ones of data with one channel."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from usmp.ops.window import Window
 from usmp.tir.nodes import nodes_of
 
 _MOST_PLANES_BYTES = 256
-"""Of a window of data with channels first, which is copied to the stack."""
+"""The most bytes of a window of NCHW data, which is copied to the stack."""
 
 
 def conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """A convolution to NHWC data without groups, by tiles of one or two pixels."""
-    found = convolution_call(call, may_read_planes=True)
-    if found is None or found.groups.number != 1:
+    """Return the kernel of a convolution with a single group; None for other operators."""
+    conv_op = convolution_call(call, may_read_planes=True)
+    if conv_op is None or conv_op.groups.number != 1:
         return None
-    operator, window, outputs = found.operator, found.groups.window, found.groups.outputs
-    if found.reads_planes and found.weight.shape[1] > _MOST_PLANES_BYTES:
+    operator, window, outputs = conv_op.operator, conv_op.groups.window, conv_op.groups.outputs
+    if conv_op.reads_planes and conv_op.weight.shape[1] > _MOST_PLANES_BYTES:
         return None
-    if not found.reads_planes and _is_of_single_pixels(window, operator.parts):
+    if not conv_op.reads_planes and _is_of_single_pixels(window, operator.parts):
         pixels = window.data[0] * window.data[1]
         window = replace(window, data=(1, pixels), output=(1, pixels))
-    weight = found.weight
+    weight = conv_op.weight
     ending = operator.ending_of(weight, folds=not core.has_dsp, together=core == PORTABLE)
     flat = tirx.decl_buffer((weight.size,), "int8", "weight")
     conv = Convolution(
-        operator.data, flat, window, outputs, ending.accumulators, found.reads_planes
+        operator.data, flat, window, outputs, ending.accumulators, conv_op.reads_planes
     )
     replaced = ending.replaced(flat, weight.ravel())
     bodies = [_tiled(conv, pixels, channels, costs_of(core)) for pixels, channels in TILES]
@@ -55,7 +55,7 @@ def _tiled(conv: Convolution, pixels: int, channels: Sequence[int], costs: Costs
 
 
 def _is_of_single_pixels(window: Window, parts: OperatorParts) -> bool:
-    """Whether each output pixel is made of the pixel there, so that all can count as one row."""
+    """Return whether each output pixel reads only the pixel at its position, as in one long row."""
     _, y, x, _ = parts.indices
     extents = [int(extent) for extent in parts.output.shape[1:3]]
 
@@ -68,7 +68,7 @@ def _is_of_single_pixels(window: Window, parts: OperatorParts) -> bool:
             and all(a.same_as(b) for a, b in zip(load.indices[:3], parts.indices, strict=False))
         )
 
-    # What else depends on the place is not known.
+    # Refuse values that depend on the position by other expressions than loads.
     loads = nodes_of(parts.value, TensorLoad)
     places = [v for load in loads for v in nodes_of(load, Var) if v in (y, x)]
     if len(places) != sum(v in (y, x) for v in nodes_of(parts.value, Var)):

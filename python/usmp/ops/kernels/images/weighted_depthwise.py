@@ -1,4 +1,4 @@
-"""The kernels of depthwise convolutions."""
+"""Kernels of depthwise convolutions with one output channel for each data channel."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from usmp.ops.kernels.loops.loops import tile_text
 
 
 def depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """A convolution of each channel by itself, which gives one output channel."""
-    found = convolution_call(call)
-    if found is None or not found.groups.are_single_channels:
+    """Return the kernel of a depthwise convolution; None for other operators."""
+    conv_op = convolution_call(call)
+    if conv_op is None or not conv_op.groups.are_single_channels:
         return None
-    operator, window, by_channel = found.operator, found.groups.window, found.weight
+    operator, window, by_channel = conv_op.operator, conv_op.groups.window, conv_op.weight
     if by_channel.size == 1:
-        # One factor for all pixels: a convolution takes several pixels at a time.
+        # Leave a single weight to `conv2d_kernel`, whose tiles have several pixels.
         return None
-    channels = found.groups.number
+    channels = conv_op.groups.number
     values = packed(by_channel)
     weight = tirx.decl_buffer(values.shape, "int8", "weight")
     ending = operator.ending_of(by_channel, folds=not core.has_dsp, together=core == PORTABLE)

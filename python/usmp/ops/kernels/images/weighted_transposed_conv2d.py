@@ -1,4 +1,4 @@
-"""The kernels of `transpose_conv2d` operators."""
+"""Kernels of `transpose_conv2d` operators."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from usmp.ops.records.products import TransposeConv2d
 from usmp.ops.window import Window
 
 _MOST_PHASES = 9
-"""Each has code of its own."""
+"""The most phases, each of which has code of its own."""
 
 
 def transposed_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """A transposed convolution of NHWC data, by tiles of one or two pixels of a phase."""
+    """Return the kernel of a transposed convolution of NHWC data; None for other operators."""
     operator = call.weighted
     sides = None if operator is None else transposed_sides(operator)
     if operator is None or sides is None:
@@ -58,8 +58,8 @@ def transposed_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 
 def transposed_sides(operator: WeightedOperator) -> Sides | None:
-    """The rows and columns of a transposed convolution; None unless the operator is one that reads
-    NHWC data as its record says."""
+    """Return the rows and columns of a transposed convolution; None unless the operator reads NHWC
+    data at the indices that its record implies."""
     record, parts, data = operator.record, operator.parts, operator.data
     if not isinstance(record, TransposeConv2d) or record.layout.axes != "NHWC":
         return None
@@ -86,23 +86,23 @@ def transposed_sides(operator: WeightedOperator) -> Sides | None:
 
 @dataclass(frozen=True, eq=False)
 class _OperatorPhase:
-    """A phase of an operator."""
+    """A phase of a transposed convolution."""
 
     operator: WeightedOperator
     phases: Phases
 
     @property
     def weight(self) -> np.ndarray:
-        """(output channels, rows, columns, channels)."""
+        """The weights: (output channels, rows, columns, channels)."""
         return phase_weight(self.operator.values, self.phases)
 
     @property
     def flat(self) -> np.ndarray:
-        """(output channels, taps)."""
+        """The weights: (output channels, taps)."""
         return self.weight.reshape(len(self.weight), -1)
 
     def convolution(self, ending: Ending) -> PhaseConvolution:
-        """With a parameter for its part of the weight."""
+        """Return the convolution of the phase, with a new parameter for its weights."""
         operator, phases, weight = self.operator, self.phases, self.weight
         height, width = (int(extent) for extent in operator.data.shape[1:3])
         rows, columns = phases
@@ -126,7 +126,8 @@ def _replaced(
     parts: Sequence[_OperatorPhase],
     endings: Sequence[Ending],
 ) -> dict[tirx.Var, list[tuple[tirx.Var, np.ndarray]]]:
-    """The parameters of the kernel: weights of each phase that has some, and records."""
+    """Return the kernel's parameters in the place of the operator's: weights of each phase that has
+    any, and records."""
     constants: dict[tirx.Var, np.ndarray] = {}
     replaced: dict[tirx.Var, list[tuple[tirx.Var, np.ndarray]]] = {}
     for phase, part, ending in zip(by_phase, parts, endings, strict=True):
@@ -141,8 +142,8 @@ def _tiled(
 ) -> TiledBody:
     conv = by_phase[0].conv
     tile = f"{counted(pixels, 'pixel')} x {tile_text(conv.outputs, channels)}"
-    taken = [p.conv for p in by_phase if p.conv.taps]
-    instructions = sum(convolution_instructions(c, pixels, channels, costs) for c in taken)
+    convs = [p.conv for p in by_phase if p.conv.taps]
+    instructions = sum(convolution_instructions(c, pixels, channels, costs) for c in convs)
     text = f"{tile}, {counted(len(by_phase), 'phase')}"
     return TiledBody(
         transposed_convolution(by_phase, pixels, channels), Schedule(text, instructions)
