@@ -1,1 +1,1 @@
-"""Products of matrices, and of vectors by constant weights."""
+"""Kernels of matrix products, and of any sums of products."""

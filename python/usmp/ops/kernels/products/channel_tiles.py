@@ -1,10 +1,10 @@
-"""Sums of products of any type, several neighbors of the output's last axis at a time.
+"""Sums of products of any dtype, by tiles of neighbors on the output's last axis.
 
-An accumulator each, a loop around all: what the neighbors share is loaded once, and C compilers
-keep the accumulators in registers, or in one vector. Each output is the same sum in the same order,
-so floats stay bit-identical, and outputs follow each other as before, so they may lie over the
-inputs as before. Where no element of a window is padding, none is asked for. Sums of 64 bits take
-32 where so few products of these types never need more.
+Each output of a tile has an accumulator, and one reduction loop updates all of them. A factor that
+they share is loaded once, and C compilers keep the accumulators in registers, or in one vector.
+Each output sums the same products in the same order, so floats stay bit-identical. The outputs keep
+their order, so they may overwrite the same inputs. Tiles whose windows lie in the data do not test
+for padding. Sums of 64 bits use 32 where no partial sum can overflow.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from usmp.ops.kernels.loops.loops import counted, loop, loop_by_tiles, tile_coun
 from usmp.tir.nodes import conjuncts, mentions, nodes_of, sequence
 
 _TILES = {"float32": (8, 4, 2, 1), "int32": (4, 2, 1), "int64": (2, 1)}
-"""Accumulators that have registers, by their type."""
+"""Numbers of accumulators that fit registers, by their dtype."""
 
 _LEAST_PRODUCTS = 2048
-"""With less, tiles are more code than they save time."""
+"""The least number of products for which the time saved is worth the code."""
 
 _VECTOR = 8
-"""Products of integers in a row that C compilers for hosts take at once, as vectors."""
+"""The least number of consecutive integer products that C compilers for hosts vectorize well."""
 
 _Known = dict[tirx.Var, tirx.Expr]
 
 
 def channel_tiles_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """A convolution or a product of matrices that no kernel of its own is for."""
+    """Return a kernel for sums of products without a special kernel; None for other operators."""
     parts = call.parts or take_apart(_with_last_stage(call.func))
     if (
         parts is None
@@ -65,7 +65,7 @@ def channel_tiles_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 
 def _with_last_stage(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """Let what sums in the output itself sum elsewhere, and store the output after that."""
+    """Split a last block that sums in the output into a sum in scratch memory and a store."""
     if not isinstance(func.body, s_tir.SBlockRealize):
         return func
     schedule = s_tir.Schedule(IRModule({"main": func}), error_render_level="none")
@@ -85,7 +85,7 @@ def _is_sum_of_products(parts: OperatorParts) -> bool:
 
 
 def _summed_loads(parts: OperatorParts) -> list[TensorLoad]:
-    """What is read anew for each product, unlike a zero point that the run computed."""
+    """Return the loads that differ between products, unlike a zero point computed at run time."""
     reduced = parts.axes[len(parts.indices) :]
     return [
         load
@@ -95,8 +95,8 @@ def _summed_loads(parts: OperatorParts) -> list[TensorLoad]:
 
 
 def _has_vectors(parts: OperatorParts) -> bool:
-    """Whether a C compiler that knows vectors does much better with the plain loops: each product
-    of bytes is of the elements next to those of the one before."""
+    """Return whether C compilers vectorize the plain loops well: consecutive products multiply
+    consecutive bytes."""
     loads = _summed_loads(parts)
     is_row = parts.extents[-1] >= _VECTOR and all(
         mentions(load.indices[-1], parts.axes[-1]) for load in loads
@@ -105,8 +105,8 @@ def _has_vectors(parts: OperatorParts) -> bool:
 
 
 def _guarded_product(expr: tirx.Expr) -> tuple[list[tirx.Expr], tirx.Expr]:
-    """What must hold for anything to be added to a sum of integers, and what is added then, before
-    it gets the type of the sum."""
+    """Return the conditions without which a summand is zero, and the summand without these and
+    without its cast to the dtype of the sum."""
     guards, added = _guarded(_unconverted(expr))
     added = _unconverted(added)
     if not isinstance(added, tirx.Mul):
@@ -116,7 +116,7 @@ def _guarded_product(expr: tirx.Expr) -> tuple[list[tirx.Expr], tirx.Expr]:
 
 
 def _guarded(expr: tirx.Expr) -> tuple[list[tirx.Expr], tirx.Expr]:
-    """When an integer may be another one than 0, and what it is then."""
+    """Return the conditions without which an integer is zero, and its value where they hold."""
     if isinstance(expr, Call) and is_op(expr, "prim.if_then_else"):
         condition, inside, outside = expr.args
         if isinstance(outside, tirx.IntImm) and not int(outside):
@@ -125,7 +125,7 @@ def _guarded(expr: tirx.Expr) -> tuple[list[tirx.Expr], tirx.Expr]:
 
 
 def _unconverted(expr: tirx.Expr) -> tirx.Expr:
-    """What is converted to a type that has all of its values."""
+    """Return the operand of a cast to an integer dtype that has all of its values."""
     if not isinstance(expr, tirx.Cast):
         return expr
     types = [DataType(str(e.ty.dtype)) for e in (expr.value, expr)]
@@ -134,11 +134,11 @@ def _unconverted(expr: tirx.Expr) -> tirx.Expr:
 
 
 def _type_of_sums(parts: OperatorParts) -> str:
-    """The type of the accumulators of a tile: int32 if no part of a sum is beyond that."""
+    """Return the dtype of accumulators: int32 if no partial sum overflows it."""
     dtype = str(parts.accumulator.dtype)
     if dtype != "int64":
         return dtype
-    # A bound is known of a Select, but not of a call.
+    # The analyzer bounds a Select, but no call.
     added = tvm_ffi.structural_map(parts.sum, (Call, _as_select))
     bound = Analyzer().const_int_bound(added)
     largest = max(-int(bound.min_value), int(bound.max_value))
@@ -151,17 +151,17 @@ def _as_select(call: Call) -> tirx.Expr:
 
 
 def _repeats_calls(parts: OperatorParts) -> bool:
-    """Whether an output would repeat what a stage computed once for several, or once for all that
-    it is made from."""
-    dear = [c for c in nodes_of(parts.value, Call) if is_op(c, "tirx.call_pure_extern")]
-    dear += nodes_of(parts.value, tirx.Div)
+    """Return whether outputs would repeat calls or divisions that a stage computed once, because
+    several outputs share them or the epilogue reads the accumulator several times."""
+    costly = [c for c in nodes_of(parts.value, Call) if is_op(c, "tirx.call_pure_extern")]
+    costly += nodes_of(parts.value, tirx.Div)
     loads = _loads(parts.value, parts.accumulator)
-    return any(_is_shared(node, parts) for node in dear) or bool(dear and loads > 1)
+    return any(_is_shared(node, parts) for node in costly) or bool(costly and loads > 1)
 
 
 def _is_shared(node: tirx.Expr, parts: OperatorParts) -> bool:
-    """Whether several outputs are made from the same value: no sum and no element of a tensor as
-    large as the output, as what a convolution is added to, is part of it."""
+    """Return whether several outputs share a value: it reads no sum, and does not depend on all
+    indices of the output."""
     axes = zip(parts.indices, parts.output.shape, strict=True)
     is_of_one = all(int(extent) == 1 or mentions(node, index) for index, extent in axes)
     return not is_of_one and not _loads(node, parts.accumulator)
@@ -189,7 +189,7 @@ class _Tiles:
 
     @property
     def outer(self) -> tuple[tirx.Var, ...]:
-        """The axes of the output but the last."""
+        """The axes of the output without the last one."""
         return self.parts.axes[: len(self.parts.indices) - 1]
 
     @property
@@ -199,11 +199,11 @@ class _Tiles:
 
     @property
     def reduced(self) -> tuple[tirx.Var, ...]:
-        """The axes that are summed."""
+        """The reduction axes."""
         return self.parts.axes[len(self.parts.indices) :]
 
     def loops(self) -> tirx.Stmt:
-        """All of the operator."""
+        """Return the loops of the whole operator."""
         return self._outer_loops({}, self.outer)
 
     def _outer_loops(self, known: _Known, axes: tuple[tirx.Var, ...]) -> tirx.Stmt:
@@ -239,7 +239,8 @@ class _Tiles:
         return loop_by_tiles("j", extent, self.sizes, tile, str(self.last.ty.dtype))
 
     def _inside(self, known: _Known, guards: list[tirx.Expr], size: int) -> tirx.Expr | None:
-        """Whether the guards, which are linear, hold at the extremes of what a tile sums."""
+        """Return the condition that all guards hold for all products of a tile; None without
+        guards. Guards are linear, so that testing the corners suffices."""
         ends = {axis: (0, extent - 1) for axis, extent in self._reduced_extents()}
         conditions: list[tirx.Expr] = []
         for guard in guards:
@@ -258,8 +259,8 @@ class _Tiles:
         return list(zip(self.reduced, extents, strict=True))
 
     def _guarded_tile(self, known: _Known, size: int) -> tirx.Stmt:
-        """A tile of which some elements sum padding: of integers one after the other, since what
-        is padding can be left out of a sum of one element in whole loops."""
+        """Return a tile with padding. Integers are summed one element at a time, because guards
+        then skip whole loops."""
         if not _guarded_product(self.parts.sum)[0]:
             return sequence(self._tile(known, size, False))
 
@@ -293,8 +294,8 @@ class _Tiles:
         guards: list[tirx.Expr],
         added: tirx.Expr,
     ) -> tirx.Stmt:
-        """The loops of these axes, in which products are added where the guards hold; a guard is
-        asked outside of the loops that it does not depend on."""
+        """Return loops over reduction axes that add products where the guards hold. A guard is
+        hoisted out of the loops that it does not depend on."""
         inner = [axis for axis, _ in axes] + ([self.last] if size > 1 else [])
         here: list[tirx.Expr] = []
         later: list[tirx.Expr] = []
@@ -333,7 +334,7 @@ class _Tiles:
 
 
 def _guards(expr: tirx.Expr) -> list[tirx.Expr]:
-    """What must hold for no element to be padding; none if that is not linear."""
+    """Return the conditions for no element to be padding; no conditions if one is not linear."""
     guards = [
         part
         for call in nodes_of(expr, Call)
@@ -352,7 +353,7 @@ def _is_linear(expr: tirx.Expr) -> bool:
 
 
 def _unguarded(expr: tirx.Expr) -> tirx.Expr:
-    """What `expr` is where its guards hold."""
+    """Return `expr` as it is where its guards hold."""
 
     def chosen(call: Call) -> tirx.Expr:
         return call.args[1] if is_op(call, "prim.if_then_else") else call

@@ -1,4 +1,4 @@
-"""The kernels of `fully_connected` operators: rows of the weight, several at a time."""
+"""Kernels of `fully_connected` operators, by tiles of output channels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHANNELS = (6, 4, 2, 1)
 
 
 def dense_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """A product with a constant matrix, of one row and six output channels at a time."""
+    """Return the kernel of a product with a constant matrix; None for other operators."""
     operator = call.weighted
     if operator is None or not is_plain(operator):
         return None
@@ -33,7 +33,7 @@ def dense_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 
 def _instructions(operator: WeightedOperator, core: Core) -> int:
-    """About how many instructions it takes."""
+    """Estimate the instructions of the kernel."""
     rows, depth = (int(extent) for extent in operator.data.shape)
     outputs, costs = operator.values.shape[0], costs_of(core)
     sums = sum(
@@ -44,7 +44,7 @@ def _instructions(operator: WeightedOperator, core: Core) -> int:
 
 
 def is_plain(operator: WeightedOperator) -> bool:
-    """Whether it is a product with a matrix that reads its data as the record says."""
+    """Return whether an operator is a product with a matrix that reads data by row and depth."""
     if not isinstance(operator.record, FullyConnected):
         return False
     row, _, k = operator.parts.axes

@@ -1,7 +1,7 @@
-"""The kernels of `batch_matmul` operators: products of two int8 matrices, row by row of the first.
+"""Kernels of `batch_matmul` operators: products of two int8 matrices, by rows of the first one.
 
-A column of the second matrix that follows in memory, as one of a transposed or a constant matrix
-does, is a sum of products with a row; of any other matrix several columns are summed up at once.
+A transposed or constant second matrix has contiguous columns, so that each output is a dot product
+of a row and a column. For any other second matrix, several columns are summed at once.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ from usmp.ops.records.products import BatchMatmul
 from usmp.tir.nodes import mentions
 
 _TILES = ((2, (2, 1)), (1, (4, 2, 1)))
-"""Rows and columns of sums of columns that follow in memory."""
+"""Numbers of rows and of columns of tiles, if columns are contiguous."""
 
 _COLUMNS = (4, 1)
-"""Of other sums."""
+"""Numbers of columns of tiles, if columns are not contiguous."""
 
 _MOST_SUM = 2**31
 _MOST_PRODUCT = 255 * 256
-"""Of an element less its zero point and another one, or of two zero points and an element."""
+"""A bound of the product of two elements less zero points, and of the parts summed separately."""
 
 
 def matmul_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """A product of matrices of int8, the first of which is not transposed."""
+    """Return the kernel of a product of int8 matrices, the first of which is not transposed."""
     if len(call.records) == 0 or not isinstance(call.records[0], BatchMatmul):
         return None
-    found = None if call.parts is None else _matmul(call.parts)
-    if found is None:
+    matmul = None if call.parts is None else _matmul(call.parts)
+    if matmul is None:
         return None
     costs, replaced = costs_of(core), {}
-    constant = dict(zip(call.func.params, call.constants, strict=False)).get(found.right)
-    if constant is not None and not found.is_transposed:
-        turned = np.ascontiguousarray(np.swapaxes(constant, -1, -2))
-        right = tirx.decl_buffer(turned.shape, "int8", "weight")
-        replaced = {found.right: [(right, turned)]}
-        found = found.with_columns(right)
-    if found.is_transposed:
-        bodies = [found.tiled(rows, columns, costs) for rows, columns in _TILES]
+    constant = dict(zip(call.func.params, call.constants, strict=False)).get(matmul.right)
+    if constant is not None and not matmul.is_transposed:
+        transposed = np.ascontiguousarray(np.swapaxes(constant, -1, -2))
+        right = tirx.decl_buffer(transposed.shape, "int8", "weight")
+        replaced = {matmul.right: [(right, transposed)]}
+        matmul = matmul.with_columns(right)
+    if matmul.is_transposed:
+        bodies = [matmul.tiled(rows, columns, costs) for rows, columns in _TILES]
     else:
-        bodies = [found.tiled(1, _COLUMNS, costs)]
+        bodies = [matmul.tiled(1, _COLUMNS, costs)]
     return kernel(call, bodies, replaced)
 
 
 def _matmul(parts: OperatorParts) -> _Matmul | None:
-    """A reduction as a product of matrices; None if it is none."""
+    """Return the product of matrices that a reduction computes; None if it is none."""
     if parts.reduction is not tirx.Add or not isinstance(parts.sum, tirx.Mul):
         return None
     first, second = centered(parts.sum.a), centered(parts.sum.b)
@@ -93,13 +93,13 @@ class _Matmul:
     Parameters
     ----------
     first, second
-        their elements at `parts.axes`.
+        elements of the two matrices at `parts.axes`.
     offsets
-        what is added to each.
+        minus the zero points of the two matrices.
     is_transposed
-        whether columns of the second follow in memory.
+        whether the second matrix has contiguous columns.
     batch
-        the axes of the output but rows and columns.
+        the axes of the output without rows and columns.
     """
 
     parts: OperatorParts
@@ -116,7 +116,7 @@ class _Matmul:
         return buffer
 
     def with_columns(self, buffer: tirx.Var) -> _Matmul:
-        """The same with the second matrix transposed in another buffer."""
+        """Return the same product with the second matrix transposed in another buffer."""
         *batch, k, column = self.second.indices
         return _Matmul(
             self.parts,
@@ -128,7 +128,7 @@ class _Matmul:
         )
 
     def tiled(self, rows: int, columns: Sequence[int], costs: Costs) -> TiledBody:
-        """The loops by tiles, and what they take."""
+        """Return the loops by tiles, with their estimated instructions."""
         widest = next(size for size, _ in tile_counts(self.extents[-1], columns))
         tile = f"{counted(rows, 'row')} x {counted(widest, 'column')}"
         return TiledBody(
@@ -137,12 +137,12 @@ class _Matmul:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """Of the output."""
+        """The extents of the output."""
         return self.parts.extents[:-1]
 
     @property
     def depth(self) -> int:
-        """Products of a sum."""
+        """The number of products of a sum."""
         return self.parts.extents[-1]
 
     def _count(self, rows: int, columns: Sequence[int], costs: Costs) -> int:
@@ -168,7 +168,7 @@ class _Matmul:
     def _rows(
         self, batch: Indices, columns: Sequence[int], row: tirx.Expr, number: int
     ) -> list[tirx.Stmt]:
-        """All columns of some rows."""
+        """Return the statements of all columns of a tile of rows."""
         data = Run(self.first.source, self._indices(self.first, batch, row, 0), self.depth)
         begun = tirx.decl_buffer((number,), "int32", "begun", scope="local")
         offset, other = self.offsets
@@ -199,7 +199,7 @@ class _Matmul:
         data: Run,
         begin: Callable[[int], tirx.Expr],
     ) -> list[tirx.Stmt]:
-        """Some columns of some rows."""
+        """Return the statements of a tile of rows and columns."""
         *batch, row = outputs
         rows, columns = tile
         acc = tirx.decl_buffer((rows * columns,), "int32", "acc", scope="local")
@@ -222,7 +222,7 @@ class _Matmul:
         ]
 
     def _indices(self, load: TensorLoad, batch: Indices, place: tirx.Expr, which: int) -> Indices:
-        """Of the first element of a row (0) or column (1)."""
+        """Return the indices of the first element of a row (`which` is 0) or a column (1)."""
         *_, row, column, k = self.parts.axes
         known = dict(zip(self.batch, batch, strict=True))
         known |= {(row, column)[which]: place, k: tirx.IntImm("int32", 0)}
