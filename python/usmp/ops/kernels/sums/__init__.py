@@ -1,1 +1,1 @@
-"""Sums, means and greatest values of pixels."""
+"""Kernels of pooling, and of sums and means over axes."""

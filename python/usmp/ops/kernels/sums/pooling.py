@@ -1,7 +1,7 @@
-"""The kernels of pooling: sums or maxima of four channels at a time.
+"""Kernels of pooling: sums or maxima of four channels at a time.
 
-Pixels come outermost, in raster order, so that outputs may be written over inputs that are done
-with. Of a window that reaches out of the data, the pixels inside are taken.
+Loops over pixels are outermost, in raster order, so that outputs may overwrite inputs after their
+last use. At the border, only the taps that lie in the data are read.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 
 _NEUTRAL = {tirx.Add: 0, tirx.Max: -(2**31)}
-"""What padding must be."""
+"""The neutral elements of reductions, which padding must have."""
 
 _MANY_TAPS = 9
-"""From this on, tiles of maxima are faster than plain loops on any core."""
+"""The least number of taps for which tiles of maxima beat plain loops on any core."""
 
 
 @dataclass(frozen=True)
 class TapRange:
-    """Some taps of a row or column of the window."""
+    """A range of rows or columns of taps."""
 
     begin: tirx.Expr
     extent: tirx.Expr | int
 
 
 def pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """An average or greatest value of int8 under a window that moves over NHWC data."""
+    """Return the kernel of an int8 pooling of NHWC data; None for other operators."""
     pooling = pooling_of(call)
     if pooling is None or not (core.has_dsp or pooling.is_sum or pooling.is_long):
         return None
@@ -56,7 +56,7 @@ def pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 
 def pooling_of(call: OperatorCall) -> Pooling | None:
-    """The pooling that an operator is; None if it is anything else."""
+    """Return the pooling that an operator computes; None for other operators."""
     record = next(iter(call.records), None)
     if not isinstance(record, PoolOp):
         return None
@@ -69,7 +69,7 @@ def pooling_of(call: OperatorCall) -> Pooling | None:
 
 
 def _pooled(parts: OperatorParts) -> tirx.Var | None:
-    """The data, if elements of int8 are reduced in 32 bits and padding changes nothing."""
+    """Return the data, if int8 elements are reduced in 32 bits and padding is neutral."""
     value = parts.sum
     if isinstance(value, Call) and is_op(value, "prim.if_then_else"):
         _, value, outside = value.args
@@ -82,7 +82,7 @@ def _pooled(parts: OperatorParts) -> tirx.Var | None:
 
 @dataclass(frozen=True)
 class Pooling:
-    """A reduction of (batch, height, width, channels) data under a window."""
+    """A reduction of (batch, height, width, channels) data over a kernel window."""
 
     parts: OperatorParts
     data: tirx.Var
@@ -90,12 +90,12 @@ class Pooling:
 
     @cached_property
     def mean_limits(self) -> Limits | None:
-        """The limits of a mean of the taps that lie in the data; None if this is anything else."""
-        found = limits_of(self.parts.value)
-        is_plain = found is not None and found[1].zero_point == 0
-        if found is None or not is_plain or self.window.tap_counts()[0] < 1:
+        """The limits of a mean of the taps that lie in the data; None if outputs are no means."""
+        limited = limits_of(self.parts.value)
+        is_plain = limited is not None and limited[1].zero_point == 0
+        if limited is None or not is_plain or self.window.tap_counts()[0] < 1:
             return None
-        return found[1] if is_mean(found[0], self.parts) else None
+        return limited[1] if is_mean(limited[0], self.parts) else None
 
     @property
     def is_sum(self) -> bool:
@@ -104,13 +104,13 @@ class Pooling:
 
     @property
     def is_long(self) -> bool:
-        """Whether tiles of maxima are faster than plain loops even where no instruction compares
-        four elements: there are many taps, or plain loops look for the border at each."""
+        """Whether tiles of maxima beat plain loops even on cores that do not compare four elements
+        at once: there are many taps, or plain loops test each tap for padding."""
         taps = self.window.kernel[0] * self.window.kernel[1]
         return taps >= _MANY_TAPS or self.window.tap_counts() != [taps]
 
     def loops(self) -> tirx.Stmt:
-        """The loops over all pixels."""
+        """Return the loops over all pixels."""
         window = self.window
         rows, columns = (inner_range(window, side) for side in (0, 1))
         height, width = window.output
@@ -127,7 +127,7 @@ class Pooling:
         return nested(pixel, b=int(self.data.shape[0]), y=height, x=width)
 
     def _edge(self, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
-        """A pixel, from the taps that lie in the data."""
+        """Return a pixel from the taps that lie in the data."""
         binds: list[tirx.Stmt] = []
         ranges = []
         for side, index in enumerate((y, x)):
@@ -142,20 +142,20 @@ class Pooling:
         return sequence([*binds, self.channels((b, y, x), *ranges)])
 
     def first(self, side: int, index: tirx.Expr) -> tirx.Expr:
-        """The row or column of the data that the first tap is at."""
+        """Return the row (side 0) or column (side 1) of the data at the first tap."""
         return index * self.window.strides[side] - self.window.padding[side]
 
     def _whole(self, pixel: Indices) -> tirx.Stmt:
-        """A pixel, from all taps."""
+        """Return a pixel from all taps."""
         rows, columns = (TapRange(tirx.IntImm("int32", 0), taps) for taps in self.window.kernel)
         if self.window.kernel[1] == self.window.data[1] and not self.window.padding[1]:
-            # The rows follow each other.
+            # Rows of taps are contiguous: reduce all of them as one row.
             taps = self.window.kernel[0] * self.window.kernel[1]
             rows, columns = TapRange(rows.begin, 1), TapRange(columns.begin, taps)
         return self.channels(pixel, rows, columns)
 
     def channels(self, pixel: Indices, rows: TapRange, columns: TapRange) -> tirx.Stmt:
-        """All channels of a pixel, from some rows and columns of taps."""
+        """Return all channels of a pixel, from some rows and columns of taps."""
         count = rows.extent * columns.extent
 
         def tile(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
@@ -174,24 +174,24 @@ class Pooling:
         return loop_by_tiles("c", int(self.data.shape[3]), (CHANNELS, 1), tile)
 
     def _row(self, element: Indices, ky: tirx.Expr, columns: TapRange, acc: tirx.Var) -> tirx.Stmt:
-        """The taps of a row, of as many channels as there are accumulators."""
+        """Reduce a row of taps, for as many channels as there are accumulators."""
         b, y, x, c = element
         row, column = self.first(0, y) + ky, self.first(1, x) + columns.begin
 
         def tap(k: tirx.Expr, n: int) -> tirx.Expr:
-            taken: tirx.Expr = self.data[b, row, column + k, c + n]
-            return taken
+            element: tirx.Expr = self.data[b, row, column + k, c + n]
+            return element
 
         distance = int(self.data.shape[3])
         return reduced(self.parts.reduction, tap, distance, columns.extent, acc)
 
     def _store(self, accumulator: tirx.Expr, indices: Indices, count: tirx.Expr | int) -> tirx.Stmt:
-        """The output element of an accumulator of so many taps."""
+        """Store the output element of an accumulator of `count` taps."""
         limits = self.mean_limits
         if limits is None:
             value = self.parts.element(accumulator, indices)
         else:
-            # The operator has a number of taps of 64 bits, by which it takes long to divide.
+            # Divide by 32 bits: the operator's own division by a count of 64 bits is slow.
             taps = tirx.IntImm("int32", count) if isinstance(count, int) else count.astype("int32")
             half = tirx.truncdiv(taps, tirx.IntImm("int32", 2))
             rounded = tirx.Select(accumulator > 0, accumulator + half, accumulator - half)

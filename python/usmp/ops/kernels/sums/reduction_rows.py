@@ -1,5 +1,5 @@
-"""Rows of an image that are summed or compared one after the other, for operators that run
-interleaved: a kernel that makes one channel after the other would need all rows at once."""
+"""Reductions of an image row by row, for operators that run interleaved: a kernel that computes one
+channel after the other would need all rows at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _MOST_VECTOR_PIXELS = 256
-"""Pixels whose sum fits 16 bits."""
+"""The most pixels whose sum fits 16 bits."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class ReducedImage:
     Parameters
     ----------
     data
-        (rows, pixels of a row, channels) of int8, and axes of one element.
+        (rows, pixels of a row, channels) of int8, apart from axes of extent 1.
     axis
-        of the output: the one of its channels.
+        the channel axis of the output.
     """
 
     parts: OperatorParts
@@ -44,46 +44,46 @@ class ReducedImage:
     axis: int
 
     def element(self, row: tirx.Expr, pixel: tirx.Expr, channel: tirx.Expr) -> tirx.Expr:
-        """One of the data."""
+        """Return an element of the data."""
         index = (row * self.pixels + pixel) * self.channels + channel
         first = [tirx.IntImm("int32", 0) for _ in self.data.shape[1:]]
-        taken: tirx.Expr = self.data[(*first, index)]
-        return taken
+        element: tirx.Expr = self.data[(*first, index)]
+        return element
 
     def output(self, channel: tirx.Expr) -> list[tirx.Expr]:
-        """The indices of an output."""
+        """Return the indices of an output element."""
         indices: list[tirx.Expr] = [tirx.IntImm("int32", 0) for _ in self.parts.output.shape]
         indices[self.axis] = channel
         return indices
 
 
 def rows_of_reduction(call: OperatorCall, core: Core) -> TiledBody | None:
-    """A schedule whose outermost loop is over the rows of the data, with an accumulator for each
-    channel; None if the operator does not reduce all of an image."""
+    """Return a body whose outermost loop is over the rows of the data, with an accumulator for each
+    channel; None if the operator does not reduce a whole image."""
     image = _image_of(call)
     if image is None:
         return None
-    found, parts = image, image.parts
+    whole_image, parts = image, image.parts
     acc = tirx.decl_buffer((image.channels,), "int32", "accumulators")
     least = tirx.IntImm("int32", LEAST[parts.reduction])
     is_vector = core.has_mve and parts.reduction is tirx.Add
     row = _vector_row if is_vector and image.pixels <= _MOST_VECTOR_PIXELS else _row
 
     def store(c: tirx.Expr) -> tirx.Stmt:
-        indices = found.output(c)
+        indices = whole_image.output(c)
         return tirx.BufferStore(parts.output, parts.element(acc[c], indices), indices)
 
     body = [
         tirx.AllocBuffer(acc),
         loop("c", image.channels, lambda c: tirx.BufferStore(acc, least, [c])),
-        loop("y", image.rows, lambda y: row(found, y, acc)),
+        loop("y", image.rows, lambda y: row(whole_image, y, acc)),
         loop("c", image.channels, store),
     ]
     return TiledBody(sequence(body), Schedule("1 row, an accumulator for each channel"))
 
 
 def _row(image: ReducedImage, y: tirx.Expr, accumulators: tirx.Var) -> tirx.Stmt:
-    """Pixel by pixel, so that no row of them need be kept; four channels at a time."""
+    """Reduce a row pixel by pixel, four channels at a time, so that no whole row must be live."""
     reduction = image.parts.reduction
 
     def tile(x: tirx.Expr, c: tirx.Expr, number: int) -> list[tirx.Stmt]:
@@ -103,7 +103,7 @@ def _row(image: ReducedImage, y: tirx.Expr, accumulators: tirx.Var) -> tirx.Stmt
 
 
 def _vector_row(image: ReducedImage, y: tirx.Expr, acc: tirx.Var) -> tirx.Stmt:
-    """All channels by one call."""
+    """Add a row to the accumulators of all channels by one call."""
     zero = tirx.IntImm("int32", 0)
 
     def added(k: tirx.Expr, c: tirx.Expr) -> tirx.Stmt:
@@ -115,7 +115,7 @@ def _vector_row(image: ReducedImage, y: tirx.Expr, acc: tirx.Var) -> tirx.Stmt:
 
 
 def _image_of(call: OperatorCall) -> ReducedImage | None:
-    """The image that an operator reduces as a whole; None if it does anything else."""
+    """Return the image that an operator reduces as a whole; None for other operators."""
     parts = call.parts
     load = None if parts is None else reduced_element(parts)
     if parts is None or load is None:
@@ -127,17 +127,17 @@ def _image_of(call: OperatorCall) -> ReducedImage | None:
     analyzer = Analyzer()
     for axis, extent in extents.items():
         analyzer.bind(axis, Range(0, extent))
-    lying = [
+    read_axes = [
         (analyzer.simplify(index), int(extent))
         for index, extent in zip(load.indices, load.source.shape, strict=True)
         if int(extent) > 1
     ]
-    # Rows, then pixels, then channels, all of them and as they lie in the data.
+    # All elements are read in the order of the data: rows, pixels, channels.
     expected = [*summed, *kept]
-    is_image = bool(summed) and len(kept) <= 1 and len(lying) == len(expected)
+    is_image = bool(summed) and len(kept) <= 1 and len(read_axes) == len(expected)
     if not is_image or not all(
         index.same_as(axis) and extent == extents[axis]
-        for (index, extent), axis in zip(lying, expected, strict=True)
+        for (index, extent), axis in zip(read_axes, expected, strict=True)
     ):
         return None
     rows, *columns = (extents[axis] for axis in summed)

@@ -13,23 +13,23 @@ from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
 CHANNELS = 4
-"""Of a tile."""
+"""The number of channels of a tile."""
 
 Reduction: TypeAlias = type[tirx.Add] | type[tirx.Max]
 _INTRINSICS = {tirx.Add: "tvmgen_sums_4", tirx.Max: "tvmgen_maxima_4"}
 
 LEAST = {tirx.Add: 0, tirx.Max: -128}
-"""What accumulators begin with."""
+"""The initial values of accumulators."""
 
 
 def reduced_element(parts: OperatorParts, value: tirx.Expr | None = None) -> TensorLoad | None:
-    """Return the element of the data that is reduced; None unless elements are int8, and are
-    reduced as they are in 32 bits.
+    """Return the element of the data that is reduced; None unless int8 elements are reduced in 32
+    bits without further computation.
 
     Parameters
     ----------
     value
-        what is reduced, if not all of `parts.sum`.
+        the reduced value: `parts.sum` by default.
     """
     value = parts.sum if value is None else value
     if not isinstance(value, tirx.Cast) or not isinstance(value.value, TensorLoad):
@@ -40,7 +40,7 @@ def reduced_element(parts: OperatorParts, value: tirx.Expr | None = None) -> Ten
 
 
 def beginnings(reduction: Reduction, acc: tirx.Var) -> list[tirx.Stmt]:
-    """What accumulators begin with."""
+    """Return the statements that initialize accumulators."""
     least = tirx.IntImm("int32", LEAST[reduction])
     return [tirx.BufferStore(acc, least, [n]) for n in range(int(acc.shape[0]))]
 
@@ -57,7 +57,7 @@ def reduced(
     Parameters
     ----------
     pixel
-        the element of the k-th pixel in the n-th of the channels.
+        returns the element of the k-th pixel in the n-th channel.
     distance
         elements from one pixel to the next.
     extent

@@ -1,4 +1,4 @@
-"""The kernels of sums and means over axes that follow each other, such as those of an image."""
+"""Kernels of sums and means over consecutive axes, such as height and width."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from usmp.tir.nodes import nodes_of
 
 @dataclass(frozen=True)
 class SumsOverAxes:
-    """Sums of int8 over axes that follow each other, and that others follow.
+    """Sums of int8 over consecutive axes, none of which is the last one.
 
     Parameters
     ----------
     outer, count, inner
-        elements before the axes that are summed, over these, and after them.
+        numbers of elements over the axes before the summed ones, over these, and after them.
     """
 
     parts: OperatorParts
@@ -38,17 +38,18 @@ class SumsOverAxes:
     inner: int
 
     def element(self, b: tirx.Expr, k: tirx.Expr, c: tirx.Expr) -> tirx.Expr:
-        """The one of the data that is the k-th of those that are summed."""
-        taken: tirx.Expr = self.data[_flat(self.data, (b * self.count + k) * self.inner + c)]
-        return taken
+        """Return the k-th element of the data in the sum with outer index `b` and inner `c`."""
+        element: tirx.Expr = self.data[_flat(self.data, (b * self.count + k) * self.inner + c)]
+        return element
 
     def output(self, b: tirx.Expr, c: tirx.Expr) -> tuple[tirx.Expr, ...]:
-        """The indices of a sum."""
+        """Return the indices of a sum in the output."""
         return tuple(_flat(self.parts.output, b * self.inner + c))
 
 
 def sums_over_axes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Four channels at a time, which are all axes behind those that are summed."""
+    """Return the kernel of sums or means by tiles of channels, the elements over the axes behind
+    the summed ones; None for other operators."""
     sums = sums_over_axes_of(call)
     if sums is None:
         return None
@@ -58,7 +59,7 @@ def sums_over_axes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 
 def sums_over_axes_of(call: OperatorCall) -> SumsOverAxes | None:
-    """The sums or means that an operator computes; None if it is anything else."""
+    """Return the sums or means that an operator computes; None for other operators."""
     record = call.records[0] if len(call.records) == 1 else None
     if not isinstance(record, SumOp):
         return None
@@ -78,7 +79,7 @@ def sums_over_axes_of(call: OperatorCall) -> SumsOverAxes | None:
 
 
 def _summed(parts: OperatorParts) -> tirx.Var | None:
-    """The data, if its elements are summed in 32 bits and nothing else is read."""
+    """Return the data, if its elements are summed in 32 bits and nothing else is read."""
     element = reduced_element(parts)
     loads = nodes_of(parts.value, TensorLoad)
     if element is None or parts.reduction is not tirx.Add:
@@ -88,7 +89,7 @@ def _summed(parts: OperatorParts) -> tirx.Var | None:
 
 
 def _is_read_as_it_lies(parts: OperatorParts, data: tirx.Var, axes: Sequence[int]) -> bool:
-    """Whether each axis of the data is one of the output or of those that are summed."""
+    """Return whether the data's axes are in order: those of the output around the summed ones."""
     kept, summed = parts.axes[: len(parts.indices)], parts.axes[len(parts.indices) :]
     (load,) = nodes_of(parts.sum, TensorLoad)
     if (len(kept) + len(axes), len(summed)) != (len(load.indices), len(axes)):
@@ -103,7 +104,7 @@ def _is_read_as_it_lies(parts: OperatorParts, data: tirx.Var, axes: Sequence[int
 
 
 def _channels(sums: SumsOverAxes, b: tirx.Expr) -> tirx.Stmt:
-    """All sums over the same elements of the outer axes."""
+    """Return all sums with the outer index `b`."""
     parts, inner = sums.parts, sums.inner
 
     def tile(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
@@ -126,5 +127,5 @@ def _channels(sums: SumsOverAxes, b: tirx.Expr) -> tirx.Stmt:
 
 
 def _flat(buffer: tirx.Var, index: tirx.Expr) -> list[tirx.Expr]:
-    """The indices of an element by its number among all."""
+    """Return indices of the element at an offset, all of it in the last index."""
     return [*(tirx.IntImm("int32", 0) for _ in buffer.shape[1:]), index]
