@@ -1,1 +1,1 @@
-"""Kernels for cores with MVE, the vector extension that Arm sells as Helium."""
+"""Kernels for cores with MVE, the vector extension of Arm that is also named Helium."""

@@ -1,4 +1,4 @@
-"""Sums and differences of two int8 tensors at other scales, as TFLite computes them."""
+"""Sums and differences of two int8 tensors with different scales, as TFLite computes them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Term:
     offset
         minus the zero point, times 2**20.
     sign
-        -1 if it is subtracted.
+        -1 if the term is subtracted, else 1.
     """
 
     element: tirx.Expr
@@ -53,7 +53,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Addition:
-    """A sum of two terms, of which the first has the factor one half, and how it is rescaled."""
+    """A rescaled sum of two terms, the first of which has the factor one half."""
 
     first: Term
     second: Term
@@ -63,8 +63,8 @@ class Addition:
 
     @property
     def arguments(self) -> list[int]:
-        """As the function for vectors takes them. A factor of one half is exact, too, if the term
-        is doubled before, and divided by two after it."""
+        """The arguments of the vector function. A second term with the factor one half is doubled
+        before, and divided by two after the product, because the function shifts by 1 or more."""
         second = self.second
         more, right = (1, 1) if second.is_half else (0, -second.shift)
         return [
@@ -82,13 +82,13 @@ class Addition:
 
     @property
     def is_exact(self) -> bool:
-        """Whether vectors compute the same: all shifts are to the right."""
+        """Whether vectors compute the same results: all shifts are to the right."""
         in_range = 1 <= -self.shift <= 31 and abs(self.second.offset) <= 128 << _LEFT_SHIFT
         return in_range and (self.second.is_half or 1 <= -self.second.shift <= 31)
 
 
 def addition_of(value: tirx.Expr, core: Core) -> Addition | None:
-    """The addition or subtraction that an int8 expression is; None if it is anything else."""
+    """Return the addition or subtraction that an int8 expression is; None for others."""
     limited = limits_of(value)
     outer = None if limited is None else _rescaled_twice(limited[0], core)
     if limited is None or outer is None or not isinstance(outer[0], tirx.Add | tirx.Sub):
@@ -98,15 +98,15 @@ def addition_of(value: tirx.Expr, core: Core) -> Addition | None:
     first, second = (terms[0], terms[1]) if terms[0] and terms[0].is_half else (terms[1], terms[0])
     if first is None or second is None or not first.is_half:
         return None
-    found = Addition(first, second, outer[1].multiplier, outer[1].shift, limited[1])
-    return found if found.is_exact else None
+    addition = Addition(first, second, outer[1].multiplier, outer[1].shift, limited[1])
+    return addition if addition.is_exact else None
 
 
 def addition_after(operator: WeightedOperator, ending: VectorEnding, core: Core) -> Compute | None:
-    """Return what computes outputs from the int8 that the limits give, if that is the addition of
-    another tensor, element by element, or None.
+    """Return an epilogue that adds another tensor to clamped int8 values; None for others.
 
-    The addition may come between functions of one element, which `Compute` stores over its lines.
+    Functions of one element may come before and after the addition. Those before it are computed in
+    place, in the line that the epilogue reads.
     """
     value, kept = ending.rest
     inner, functions = functions_of(value, core)
@@ -132,15 +132,15 @@ def addition_after(operator: WeightedOperator, ending: VectorEnding, core: Core)
 
 
 def _is_beside(element: TensorLoad, operator: WeightedOperator) -> bool:
-    """Whether an element has the place of the output element in a tensor of the same shape."""
+    """Return whether a load reads the position of the output element, in a tensor of its shape."""
     output = operator.parts.output
     is_alike = [int(e) for e in element.source.shape] == [int(e) for e in output.shape]
     return is_alike and are_all(element.indices, operator.parts.indices)
 
 
 def _rescaled_twice(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Factor] | None:
-    found = rescaled_by(value, core)
-    return None if found is None or found[1].rounding is not Rounding.TWICE else found
+    scaled = rescaled_by(value, core)
+    return None if scaled is None or scaled[1].rounding is not Rounding.TWICE else scaled
 
 
 def _term(value: tirx.Expr, sign: int, core: Core) -> Term | None:
@@ -164,13 +164,13 @@ def _term(value: tirx.Expr, sign: int, core: Core) -> Term | None:
 def add_elements(
     addition: Addition, first: Line, second: Line, output: Line, count: int
 ) -> tirx.Stmt:
-    """Store the sums of elements that follow each other, of the first and second terms."""
+    """Store the sums of the elements of two lines: those of the first and the second term."""
     lines, value = (first, second), partial(_sum, addition)
     return element_wise("tvmgen_mve_add", lines, output, count, addition.arguments, value)
 
 
 def _sum(addition: Addition, first: tirx.Expr, second: tirx.Expr) -> tirx.Expr:
-    """TFLite's sum of two elements, or their difference."""
+    """Return TFLite's sum or difference of two elements."""
 
     def scaled(term: Term, element: tirx.Expr) -> tirx.Expr:
         shifted = element.astype("int32") * int32(1 << _LEFT_SHIFT) + int32(term.offset)

@@ -20,22 +20,22 @@ from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _COUNTS = (2, 256)
-"""Elements of a window: their sum is to fit 16 bits."""
+"""The least and the most taps of a window: their sum must fit 16 bits."""
 
 Pair = tuple[int, int]
 
 
 def mve_average_pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """A mean of NHWC data, at the same scale, whose windows all lie in the data."""
+    """Return the kernel of a mean whose windows lie in the data; None for other operators."""
     pooling = pooling_of(call) if core.has_mve and len(call.records) == 1 else None
     if pooling is None or call.parts is None:
         return None
     parts, window, count = pooling.parts, pooling.window, prod(pooling.window.kernel)
     is_inside = window.padding == (0, 0) and window.tap_counts() == [count]
-    found = limits_of(parts.value)
-    if not is_inside or not _COUNTS[0] <= count <= _COUNTS[1] or found is None:
+    limited = limits_of(parts.value)
+    if not is_inside or not _COUNTS[0] <= count <= _COUNTS[1] or limited is None:
         return None
-    value, limits = found
+    value, limits = limited
     if limits.zero_point or not is_mean(value, parts, count):
         return None
     _, height, width, channels = (int(extent) for extent in parts.output.shape)
@@ -84,8 +84,8 @@ def _loops(pooling: Pooling, count: int, limits: Limits) -> tirx.Stmt:
 
 
 def reciprocal_of(count: int) -> Pair:
-    """The number of 16 bits, and the shift after the high half of a product with it, which divide
-    sums of up to 256 bytes: it is too large by less than `count` / 2**(16 + shift)."""
+    """Return a reciprocal of 16 bits, and the right shift of the high half of a product with it,
+    which divide sums of up to 256 bytes. The reciprocal is rounded up to 2**-(16 + shift)."""
     shift = 0
     while (1 << (16 + shift)) // count < 1 << 15:
         shift += 1

@@ -1,8 +1,8 @@
-"""The kernels of `conv2d` operators for cores with MVE.
+"""Kernels of `conv2d` operators for cores with MVE.
 
-Two pixels and four output channels at a time where windows lie in the data; others are copied
-first, padding included. Few output channels are computed of four pixels at a time. An addition and
-functions after the convolution are those of some pixels at a time.
+Tiles have two pixels and four output channels, or four pixels if there are few output channels.
+Windows that reach into the padding are copied first, as are large or dilated ones. An addition and
+functions that follow the convolution are computed for some pixels at a time.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 
 _KEPT = 128
-"""Bytes of what is kept of the convolution for what follows."""
+"""The bytes of the convolution that are buffered for its epilogue, if more than two pixels fit."""
 
 
 def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """A convolution to NHWC data without groups."""
-    found = convolution_call(call, may_read_planes=True) if core.has_mve else None
-    if found is None or found.groups.number != 1:
+    """Return the kernel of a convolution with a single group; None for other operators."""
+    conv_op = convolution_call(call, may_read_planes=True) if core.has_mve else None
+    if conv_op is None or conv_op.groups.number != 1:
         return None
-    operator, window, weight = found.operator, found.groups.window, found.weight
+    operator, window, weight = conv_op.operator, conv_op.groups.window, conv_op.weight
     if has_dilated_columns(window) and weight.shape[0] < FEWEST_OUTPUTS:
         return None
     ending = vector_ending(operator, weight, core)
@@ -72,7 +72,7 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         return None
     outputs = weight.shape[0]
     kept = 0 if ending.is_plain else _kept_pixels(outputs) * outputs
-    if found.reads_planes:
+    if conv_op.reads_planes:
         layout = layout_of_planes(weight.shape[1], MOST_ON_STACK - kept)
     else:
         layout = layout_of(window, int(operator.data.shape[3]), outputs, kept)
@@ -91,7 +91,7 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         ending.rounding,
         in_quads=layout.in_quads,
     )
-    planes = found.reads_planes
+    planes = conv_op.reads_planes
     plain = _Convolution(operator, window, by, layout.copies, after, planes)
     copies_pairs = plain.is_one_line and by.takes_pairs and not by.in_quads
     smallest = replace(plain, copies_pairs=True) if copies_pairs else plain.on_the_stack()
@@ -99,22 +99,27 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         smallest = plain.without_copies()
     if smallest is None and (functions is not None or has_dilated_columns(window)):
         return None
-    ways = [plain, smallest] if smallest is not None else [plain]
+    variants = [plain, smallest] if smallest is not None else [plain]
     if by.in_quads and after is None and inner_range(window, 1).first > 0:
-        ways.append(replace(ways[-1], keeps_left=True))
+        variants.append(replace(variants[-1], keeps_left=True))
     has_rows = plain.is_one_line and window.output[0] > 1
     rows = replace(plain, by_rows=True).tiled() if has_rows else None
-    return kernel(call, [way.tiled() for way in ways], replaced, rows)
+    return kernel(call, [variant.tiled() for variant in variants], replaced, rows)
 
 
 def _kept_pixels(channels: int) -> int:
-    """Pixels of the convolution that are kept for what follows."""
+    """Return the number of pixels of the convolution that are buffered for its epilogue."""
     return max(2 if 2 * channels <= MOST_ON_STACK else 1, _KEPT // channels)
 
 
 @dataclass(frozen=True)
 class _Convolution:
-    """A convolution, of which so many windows at a time are copied, and what follows it."""
+    """A convolution, whose epilogue is `after`; `copies` windows are copied at a time.
+
+    `copies_pairs`: two pixels are copied to the output after both are computed. `keeps_on_stack`:
+    scratch memory is on the stack, not in a pool. `reads_taps`: no window is copied. `keeps_left`:
+    the first pixels of a row are stored after all of them are computed.
+    """
 
     operator: WeightedOperator
     window: Window
@@ -129,21 +134,21 @@ class _Convolution:
     by_rows: bool = False
 
     def on_the_stack(self) -> _Convolution | None:
-        """The same with its scratch on the stack, of one window at a time if two are too much: for
-        where that would raise the peak of a pool; None if there is none, or too much."""
-        ways = [replace(self, copies=copies) for copies in range(self.copies, 0, -1)] or [self]
-        fitting = (way for way in ways if 0 < way._scratch().size_bytes <= MOST_ON_STACK)
-        found = next(fitting, None)
-        return None if found is None else replace(found, keeps_on_stack=True)
+        """Return a variant with scratch memory on the stack, which cannot raise the peak of a pool;
+        None if it needs none, or one window at a time does not fit."""
+        sizes = [replace(self, copies=copies) for copies in range(self.copies, 0, -1)] or [self]
+        fitting = (size for size in sizes if 0 < size._scratch().size_bytes <= MOST_ON_STACK)
+        largest = next(fitting, None)
+        return None if largest is None else replace(largest, keeps_on_stack=True)
 
     def without_copies(self) -> _Convolution | None:
-        """The same by functions that read taps where they are, one pixel at a time; None if what
-        else is kept is too much for the stack."""
-        found = replace(self, copies=1, keeps_on_stack=True, reads_taps=True)
-        return found if found._scratch().size_bytes <= MOST_ON_STACK else None
+        """Return a variant that reads taps in place, one pixel at a time; None if its scratch
+        memory does not fit the stack."""
+        variant = replace(self, copies=1, keeps_on_stack=True, reads_taps=True)
+        return variant if variant._scratch().size_bytes <= MOST_ON_STACK else None
 
     def tiled(self) -> TiledBody:
-        """The loops, and what they take."""
+        """Return the loops, with their estimated instructions."""
         pixels = self.window.output[0] * self.window.output[1]
         rows, channels = self.by.rows, self.by.channels
         if self.by.in_quads:
@@ -163,7 +168,7 @@ class _Convolution:
             tile = "2 pixels x 4 channels" if is_pair else "1 pixel x 4 channels"
         after = ", copied" if self.copies_pairs else ""
         if self.keeps_on_stack:
-            # Just as fast, but the stack has no other use for these bytes.
+            # Equally fast. Add one, because unlike those of pools, these bytes are not shared.
             after, instructions = ", windows on the stack", instructions + 1
         if self.keeps_left:
             after, instructions = f"{after}, the left ones copied", instructions + pixels
@@ -196,7 +201,7 @@ class _Convolution:
             return tirx.IfThenElse(tirx.all(*is_inner), inside, outside) if is_inner else inside
 
         def begun(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
-            # Of the stack, other operators that run interleaved use the same bytes.
+            # Allocate within the row, so that operators that run interleaved share the stack.
             return sequence([*(scratch.allocations if self.keeps_on_stack else ()), row(b, y)])
 
         body = nested(begun, b=batch, y=window.output[0])
@@ -204,12 +209,12 @@ class _Convolution:
 
     @property
     def is_followed(self) -> bool:
-        """Whether the convolution is not all that is computed."""
+        """Whether the convolution has an epilogue."""
         return self.after is not None
 
     @property
     def is_one_line(self) -> bool:
-        """Whether all pixels are computed as they follow each other in memory."""
+        """Whether all pixels of an image are computed as one row, as they are consecutive."""
         several = self.is_followed or self.reads_planes or self.by_rows
         return not several and self.window.is_pointwise
 
@@ -238,7 +243,7 @@ class _Convolution:
         )
 
     def _copied_row(self, b: tirx.Expr, y: tirx.Expr, scratch: _Scratch) -> tirx.Stmt:
-        """The pixels of a row, as many at a time as windows are copied."""
+        """Return the pixels of a row, `copies` at a time."""
         whole, rest = divmod(self.window.output[1], self.copies)
 
         def part(number: tirx.Expr) -> tirx.Stmt:
@@ -254,7 +259,7 @@ class _Convolution:
     def _row(
         self, b: tirx.Expr, y: tirx.Expr, columns: IndexRange, scratch: _Scratch
     ) -> list[tirx.Stmt]:
-        """The pixels of a row, from left to right."""
+        """Return the pixels of a row, from left to right."""
 
         def edge(first: int, end: int) -> list[tirx.Stmt]:
             if first == end:
@@ -275,8 +280,8 @@ class _Convolution:
         ]
 
     def _kept(self, b: tirx.Expr, y: tirx.Expr, pixels: int, scratch: _Scratch) -> list[tirx.Stmt]:
-        """The first pixels of a row, of which only the last has a window that lies in the data:
-        none is stored before all are computed, since all read the first of the data."""
+        """Return the first pixels of a row, of which only the last has its window in the data. All
+        are computed before the first store, because all read the first pixel of the data."""
         channels, zero = self.by.channels, tirx.IntImm("int32", 0)
         left = tirx.decl_buffer((pixels * channels,), "int8", "left", scope="local")
         kept = Line(left, (zero,), channels)
@@ -295,7 +300,7 @@ class _Convolution:
     def _pixels(
         self, first: Pixel, pixels: int, scratch: _Scratch, copies: bool
     ) -> list[tirx.Stmt]:
-        """Some pixels of a row, or of several if all are one line."""
+        """Return some pixels of a row, or of an image if it is one line, with their epilogue."""
         sums, after = scratch.sums, self.after
         if sums is None or after is None:
             return self._products(first, pixels, scratch, copies, self._output(first))
@@ -344,8 +349,7 @@ class _Convolution:
 
 @dataclass(frozen=True)
 class _Scratch:
-    """Buffers of a kernel: windows of up to two pixels, sums of some `pixels`, and two pixels of
-    the output."""
+    """Buffers of a kernel: copied windows, convolution of some `pixels`, two output pixels."""
 
     copy: tirx.Var | None
     sums: tirx.Var | None
@@ -362,5 +366,5 @@ class _Scratch:
 
     @property
     def size_bytes(self) -> int:
-        """Of all buffers, whose elements are bytes."""
+        """The bytes of all buffers."""
         return sum(int(buffer.shape[0]) for buffer in self._buffers)

@@ -1,15 +1,15 @@
-"""About how many instructions the functions for vectors take, counted in their assembler."""
+"""Estimates of the instructions that vector functions take, counted in their assembler."""
 
 from __future__ import annotations
 
 from usmp.ops.kernels.mve.products import LANES, Rows
 
 _CALL = 70
-"""Of a function: its arguments, registers that it keeps, and what it does once."""
+"""The instructions of a call: arguments, saved registers, and everything outside of loops."""
 
 
 def products_instructions(rows: Rows, channels: int, pixels: int, is_copied: bool) -> int:
-    """Of all channels of pixels, two at a time, and if they are copied in the end."""
+    """Return the instructions of pixels, two at a time; `is_copied` adds copies of the outputs."""
     groups, (pairs, rest) = -(-channels // 4), divmod(pixels, 2)
     if channels % 4:
         pairs, rest = 0, pixels
@@ -22,7 +22,7 @@ def products_instructions(rows: Rows, channels: int, pixels: int, is_copied: boo
 
 
 def quads_instructions(rows: Rows, channels: int, pixels: int) -> int:
-    """Of all channels of pixels, four at a time, and of a last one by itself."""
+    """Return the instructions of pixels, four at a time; a last one is computed by itself."""
     whole, rest = divmod(pixels, 4)
     quad = 32 + channels * (rows.rows * (10 * rows.blocks + 9) + 24)
     single = 32 + channels * (rows.rows * (4 * rows.blocks + 9) + 24)
@@ -30,22 +30,22 @@ def quads_instructions(rows: Rows, channels: int, pixels: int) -> int:
 
 
 def window_instructions(rows: int, columns: int, channels: int) -> int:
-    """Of a window, of which some channels of each pixel are copied."""
+    """Return the instructions that copy a window, some channels of each pixel."""
     return _CALL + rows * (15 + columns * (7 + 3 * -(-channels // LANES)))
 
 
 def taps_instructions(rows: Rows, channels: int) -> int:
-    """Of all channels of a pixel whose taps are not copied."""
+    """Return the instructions of a pixel whose taps stay in place."""
     groups = -(-channels // 4)
     return 2 * _CALL + rows.rows * 14 + groups * (rows.rows * (9 * rows.blocks + 7) + 26)
 
 
 def depthwise_instructions(taps: int, channels: int, rows: int, pixels: int) -> int:
-    """Of rows of pixels."""
+    """Return the instructions of rows of pixels of a depthwise convolution."""
     vectors = max(-(-pixels * channels // LANES), pixels * (channels // LANES))
     return rows * (2 * _CALL + vectors * (40 + taps * 9))
 
 
 def average_pool_instructions(count: int, channels: int, pixels: int) -> int:
-    """Of the means of `count` elements each."""
+    """Return the instructions of means of `count` elements each."""
     return pixels * (_CALL + -(-channels // 8) * (20 + 5 * count))

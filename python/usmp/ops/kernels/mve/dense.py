@@ -23,16 +23,16 @@ from usmp.tir.nodes import sequence
 
 
 def mve_dense_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """A product with a constant matrix."""
+    """Return the kernel of a product with a constant matrix; None for other operators."""
     operator = call.weighted if core.has_mve else None
     if operator is None or not is_plain(operator):
         return None
-    found = plain_or_functions(operator, operator.values, core)
+    epilogue = plain_or_functions(operator, operator.values, core)
     pixels, depth = (int(extent) for extent in operator.data.shape)
     rows = split_run(depth)
-    if found is None or rows is None:
+    if epilogue is None or rows is None:
         return None
-    ending, function = found
+    ending, function = epilogue
     values = packed_weight(operator.values, rows)
     records = packed_records(ending)
     parameters, replaced = constant_parameters(operator, values, records)

@@ -32,24 +32,24 @@ from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _NINE = 9
-_ROOM = (_NINE, 16, 64)
-"""Of functions: for how many taps. That for nine is for no others."""
+_MOST_TAPS = (_NINE, 16, 64)
+"""The most taps of each function. The function for nine computes no other number."""
 
 
 def mve_depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """A convolution of each channel by itself."""
-    found = convolution_call(call) if core.has_mve else None
-    if found is None or not found.groups.are_single_channels:
+    """Return the kernel of a depthwise convolution; None for other operators."""
+    conv_op = convolution_call(call) if core.has_mve else None
+    if conv_op is None or not conv_op.groups.are_single_channels:
         return None
-    operator, window, weight = found.operator, found.groups.window, found.weight
+    operator, window, weight = conv_op.operator, conv_op.groups.window, conv_op.weight
     channels, taps = weight.shape
-    # Two products fit 16 bits if no weight is -128.
-    if taps > _ROOM[-1] or int(weight.min(initial=0)) < -127:
+    # The sum of two products must fit 16 bits, so no weight may be -128.
+    if taps > _MOST_TAPS[-1] or int(weight.min(initial=0)) < -127:
         return None
-    found_ending = plain_or_functions(operator, weight, core)
-    if found_ending is None:
+    epilogue = plain_or_functions(operator, weight, core)
+    if epilogue is None:
         return None
-    ending, function = found_ending
+    ending, function = epilogue
     values, records = _packed_weight(weight.T), _packed_records(ending)
     parameters, replaced = constant_parameters(operator, values, records)
     body = _loops(operator, _rows(window), *parameters, ending, function)
@@ -59,13 +59,13 @@ def mve_depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 
 def _slots(taps: int) -> int:
-    """Taps that functions compute: two at least."""
+    """Return the number of taps in the packed weight: functions compute at least two."""
     return max(taps, 2)
 
 
 def _lanes(channels: int) -> np.ndarray:
-    """The channel of each lane; few channels are repeated, so that pixels share a vector. Lanes
-    beyond the channels have -1."""
+    """Return the channel of each lane. Few channels are repeated, so that several pixels share a
+    vector. Lanes beyond the channels have -1."""
     if channels < LANES and LANES % channels == 0:
         return np.arange(LANES) % channels
     lanes = np.arange(-(-channels // LANES) * LANES)
@@ -73,7 +73,7 @@ def _lanes(channels: int) -> np.ndarray:
 
 
 def _packed_weight(weight: np.ndarray) -> np.ndarray:
-    """(channels / 16, taps, 16), flat, of (taps, channels)."""
+    """Return a weight (taps, channels) as (channels / 16, taps, 16), flat."""
     taps, channels = weight.shape
     lanes = _lanes(channels)
     padded = np.zeros((_slots(taps), lanes.size), np.int8)
@@ -83,7 +83,7 @@ def _packed_weight(weight: np.ndarray) -> np.ndarray:
 
 
 def _packed_records(ending: VectorEnding) -> np.ndarray:
-    """(channels / 16, 4, 2, 4), flat: of channels 0, 4, 8, 12; of 2, 6, 10, 14; of the odd ones."""
+    """Return (channels / 16, 4, 2, 4), flat: channels 0, 4, 8, 12; 2, 6, 10, 14; 1, 5, ..; 3, .."""
     lanes = _lanes(ending.packed.size)
     both = np.stack([ending.packed, ending.multiplier])
     padded = np.where(lanes < 0, 0, both[:, lanes]).astype(np.int32)
@@ -93,12 +93,12 @@ def _packed_records(ending: VectorEnding) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Rows:
-    """How rows are computed. Data of one column is taken as one row.
+    """The rows that calls compute. Data of one column counts as one row.
 
     Parameters
     ----------
     window
-        how the kernel moves.
+        the kernel window over the data.
     is_transposed
         whether rows of the window are columns of the data.
     """
@@ -107,14 +107,14 @@ class _Rows:
     is_transposed: bool
 
     def at(self, row: tirx.Expr, column: tirx.Expr) -> tuple[tirx.Expr, tirx.Expr]:
-        """Row and column of the data or the output."""
+        """Return row and column of the data or the output."""
         return (column, row) if self.is_transposed else (row, column)
 
 
 def _rows(window: Window) -> _Rows:
     if (window.data[1], window.kernel[1], window.padding[1], window.output[1]) != (1, 1, 0, 1):
         return _Rows(window, False)
-    turned = Window(
+    transposed = Window(
         window.data[::-1],
         window.kernel[::-1],
         window.strides[::-1],
@@ -122,7 +122,7 @@ def _rows(window: Window) -> _Rows:
         window.padding[::-1],
         window.output[::-1],
     )
-    return _Rows(turned, True)
+    return _Rows(transposed, True)
 
 
 def _loops(
@@ -153,8 +153,8 @@ def _loops(
             *(operator.zero_point, *ending.limits.arguments),
         ]
         body = nested(partial(element, b, y), x=window.output[1], c=channels)
-        room = _NINE if taps == _NINE else next(most for most in _ROOM[1:] if taps <= most)
-        symbol = f"tvmgen_mve_depthwise_row_{room}{suffix_of(ending.rounding)}"
+        most = _NINE if taps == _NINE else next(n for n in _MOST_TAPS[1:] if taps <= n)
+        symbol = f"tvmgen_mve_depthwise_row_{most}{suffix_of(ending.rounding)}"
         computed = tensor_intrin(symbol, arguments, body)
         if function is None:
             return computed
@@ -176,7 +176,7 @@ def _loops(
             product = value * weight[place].astype("int32")
             return tirx.BufferStore(acc, acc[0] + product, [0])
 
-        # Of four vectors of sums, the first has lanes 0, 4, 8, 12, the second 2, 6, 10, 14.
+        # Records are in the order of the sums: lanes 0, 4, 8, 12, then 2, 6, 10, 14, then odd ones.
         odd, half = tirx.floormod(lane, 2), tirx.floormod(tirx.floordiv(lane, 2), 2)
         quad = (block * 4 + odd * 2 + half) * 8 + tirx.floordiv(lane, 4)
         value = rescaled(acc[0], records, quad, ending.limits, ending.rounding)

@@ -1,4 +1,4 @@
-"""Kernels of operators of one or two int8 tensors for cores with MVE, where they stand alone."""
+"""Kernels of element-wise operators of one or two int8 tensors for cores with MVE."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from usmp.ops.kernels.mve.single import functions_of
 from usmp.tir.nodes import nodes_of
 
 _LEAST_ELEMENTS = 16
-"""Of a call: below, it costs more than vectors save."""
+"""The least number of elements for which vectors save more than a call costs."""
 
 
 def mve_elementwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Four or 16 elements at a time; what is broadcast is repeated along outer or inner axes."""
+    """Return the kernel of an element-wise operator; None for other operators."""
     block = only_block(call.func) if core.has_mve else None
-    found = None if block is None else _computation_of(block.body.value, core)
-    if block is None or found is None:
+    computation = None if block is None else _computation_of(block.body.value, core)
+    if block is None or computation is None:
         return None
-    runs = ElementRuns(block, *found, "tvmgen_mve_fill")
+    runs = ElementRuns(block, *computation, "tvmgen_mve_fill")
     return runs.kernel(call, Schedule("vectors"), _LEAST_ELEMENTS)
 
 
 def _computation_of(value: tirx.Expr, core: Core) -> tuple[tuple[TensorLoad, ...], Compute] | None:
-    """The elements that a value is computed from, and what does that for many of them."""
+    """Return the loads that a value is computed from, and its computation over runs."""
     inner, functions = functions_of(value, core)
     if functions is not None:
         return ((inner,), functions) if isinstance(inner, TensorLoad) else None

@@ -1,4 +1,4 @@
-"""What becomes of accumulators, as the vector functions compute it: rescaled, and clamped."""
+"""Epilogues of accumulators that vector functions compute: rescaling and clamping."""
 
 from __future__ import annotations
 
@@ -28,21 +28,20 @@ from usmp.tir.nodes import nodes_of
 
 @dataclass(frozen=True)
 class VectorEnding:
-    """The records of an operator, and what is done with what they rescale.
+    """The records of an operator, and its epilogue after rescaling.
 
     Parameters
     ----------
     packed, multiplier
-        (channels) of int32: `packed` is bias << 8 | (-shift & 255), the zero point of the data
-        being folded into the bias. If products are rounded as floats, the bias alone, and the bits
-        of the factor as a float32.
+        (channels) of int32. If `rounding` is TWICE: bias << 8 | (-right shift & 255), and the
+        multiplier. If it is AS_FLOAT: the bias, and the bits of the factor as a float32. The zero
+        point of the data is folded into the bias.
     rounding
-        twice or as floats.
+        TWICE or AS_FLOAT.
     limits
-        of the output.
+        zero point and limits of the rescaled accumulator.
     rest
-        the output element, and the part of it that stands for the int8 that the limits make of an
-        accumulator.
+        the output element, and the load in it that stands for the clamped int8 value.
     """
 
     packed: np.ndarray
@@ -53,12 +52,12 @@ class VectorEnding:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is done with the int8 that the limits give."""
+        """Whether the clamped int8 value is the output."""
         return bool(self.rest[0].same_as(self.rest[1]))
 
     def functions(self, core: Core) -> Compute | None:
-        """Return what computes outputs from the int8 that the limits give, or None if that is not
-        a chain of functions that vectors compute."""
+        """Return the computation of outputs from clamped int8 values; None if these are the
+        outputs, or vectors cannot compute them."""
         value, kept = self.rest
         inner, functions = functions_of(value, core)
         return functions if inner.same_as(kept) else None
@@ -67,7 +66,7 @@ class VectorEnding:
 def vector_ending(
     operator: WeightedOperator, weight: np.ndarray, core: Core
 ) -> VectorEnding | None:
-    """How an operator ends; None if the vectors of a core cannot compute it.
+    """Return the epilogue of an operator; None if the vectors of a core cannot compute it.
 
     Parameters
     ----------
@@ -77,16 +76,16 @@ def vector_ending(
     rounding = operator.rounding
     if not rounds(core, rounding):
         return None
-    found = _innermost(operator.parts.value, operator.parts.rescale)
+    clamped = _innermost(operator.parts.value, operator.parts.rescale)
     records = _records_as_float(operator, weight) or _records_twice(operator, weight)
-    if found is None or records is None:
+    if clamped is None or records is None:
         return None
-    limited, limits = found
+    limited, limits = clamped
     return VectorEnding(*records, rounding, limits, _rest(operator.parts, limited))
 
 
 def _rest(parts: OperatorParts, limited: tirx.Expr) -> tuple[tirx.Expr, TensorLoad]:
-    """The output element with an element of int8 in the place of `limited`, and that."""
+    """Replace `limited` in the output element by an int8 load. Return the element and the load."""
     kept = parts.output[parts.indices]
 
     def replace(node: tirx.Expr) -> tirx.Expr:
@@ -122,8 +121,8 @@ def _records_as_float(
 def plain_or_functions(
     operator: WeightedOperator, weight: np.ndarray, core: Core
 ) -> tuple[VectorEnding, Compute | None] | None:
-    """How an operator ends that only limits what it rescales, or computes functions of it; None
-    if vectors cannot compute that. The arguments are those of `vector_ending`."""
+    """Return the epilogue of an operator, and the functions after it, if any; None if vectors
+    cannot compute both. The parameters are those of `vector_ending`."""
     ending = vector_ending(operator, weight, core)
     functions = None if ending is None else ending.functions(core)
     return (ending, functions) if ending is not None and (ending.is_plain or functions) else None
@@ -132,7 +131,7 @@ def plain_or_functions(
 def constant_parameters(
     operator: WeightedOperator, weight: np.ndarray, records: np.ndarray
 ) -> tuple[tuple[tirx.Var, tirx.Var], dict[tirx.Var, list[tuple[tirx.Var, np.ndarray]]]]:
-    """Parameters of weights and records, and what they take the place of."""
+    """Return parameters for weight and records, and the operator's parameters that they replace."""
     parameters = (
         tirx.decl_buffer(weight.shape, "int8", "weight"),
         tirx.decl_buffer(records.shape, "int32", "records"),
@@ -141,12 +140,12 @@ def constant_parameters(
 
 
 def _innermost(value: tirx.Expr, rescale: Call | None) -> tuple[tirx.Expr, Limits] | None:
-    """The int8 that a rescaled accumulator becomes, and how."""
+    """Return the int8 cast of the rescaled accumulator, and its limits; None if there is none."""
     for cast in nodes_of(value, tirx.Cast):
         if str(cast.ty.dtype) == "int8":
-            found = limits_of(cast)
-            if found is not None and found[0].same_as(rescale):
-                return cast, found[1]
+            limited = limits_of(cast)
+            if limited is not None and limited[0].same_as(rescale):
+                return cast, limited[1]
     return None
 
 
@@ -158,8 +157,10 @@ def rescaled(
     rounding: Rounding,
     together: int = 4,
 ) -> tirx.Expr:
-    """The int8 that an accumulator becomes by a record, of which `index` is the first number and
-    the multiplier is as much later as records lie together."""
+    """Return an accumulator that is rescaled by a record and clamped, as int8.
+
+    The record's first number is at `index`, its multiplier `together` elements later.
+    """
     packed, multiplier = records[index], records[index + together]
     if rounding is Rounding.AS_FLOAT:
         return limits.clamp(

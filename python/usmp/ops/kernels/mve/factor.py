@@ -1,4 +1,4 @@
-"""Factors that values are rescaled by, as the vector functions take them."""
+"""Factors of rescaling, as vector functions take them."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from usmp.ops.rounding import Rounding, rounding_of
 
 @dataclass(frozen=True)
 class Factor:
-    """The factor multiplier * 2**(shift - 31), and how products with it are rounded."""
+    """The factor multiplier * 2**(shift - 31), and the rounding of products with it."""
 
     multiplier: int
     shift: int
     rounding: Rounding
 
     def times(self, value: tirx.Expr) -> tirx.Expr:
-        """The product with an int32, rounded."""
+        """Return the rounded product with an int32."""
         return multiply(value, self.multiplier, self.shift, self.rounding)
 
     @property
     def suffix(self) -> str:
-        """Of the functions that round so."""
+        """The suffix of the functions with this rounding."""
         return suffix_of(self.rounding)
 
     @property
     def arguments(self) -> list[int]:
-        """As functions take it: multiplier and shift to the right, or the bits of a float32."""
+        """The arguments of functions: multiplier and right shift, or the bits of a float32."""
         if self.rounding is Rounding.TWICE:
             return [self.multiplier, -self.shift]
         bits = QuantizedMultiplier(self.multiplier, self.shift).float32_bits
@@ -39,18 +39,18 @@ class Factor:
 
 
 def suffix_of(rounding: Rounding) -> str:
-    """Of the functions that round so."""
+    """Return the suffix of the functions with a rounding."""
     return "_as_float" if rounding is Rounding.AS_FLOAT else ""
 
 
 def rounds(core: Core, rounding: Rounding) -> bool:
-    """Whether the vectors of a core can round so."""
+    """Return whether the vectors of a core can compute a rounding."""
     return core.has_mve_float if rounding is Rounding.AS_FLOAT else core.has_mve
 
 
 def rescaled_by(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Factor] | None:
-    """What a rescaling that the vectors of a core can compute is of, and its factor; None if a
-    value is anything else."""
+    """Return the operand of a rescaling, and its factor; None if a value is no rescaling that the
+    vectors of a core can compute."""
     rounding = rounding_of(value)
     if rounding not in (Rounding.TWICE, Rounding.AS_FLOAT) or not rounds(core, rounding):
         return None

@@ -1,10 +1,10 @@
-"""The kernel of convolutions in groups for cores with MVE: also of depthwise ones whose channels
-make several each.
+"""The kernel of grouped convolutions for cores with MVE, also of depthwise ones with several output
+channels a data channel.
 
-Each group is a convolution of its own: of as many pixels of a row at a time as fit the stack. The
-rows that their windows cover are copied to it, padding included; each window by itself if columns
-are dilated. So are the outputs of all groups before they are stored: they may lie over the data up
-to the very pixels. Where not even one pixel fits, windows stay in place.
+Each group is a convolution of as many pixels of a row at a time as fit the stack. The rows that
+their windows cover are copied there, with padding, or each window if columns are dilated. The
+outputs of all groups are buffered on the stack as well before they are stored, so that they may
+overwrite data up to these pixels. If not even one pixel fits, windows stay in place.
 """
 
 from __future__ import annotations
@@ -57,20 +57,20 @@ from usmp.tir.nodes import sequence
 
 
 def mve_grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """A convolution of NHWC data in groups."""
-    found = convolution_call(call) if core.has_mve else None
-    if found is None or found.groups.number == 1 or found.groups.are_single_channels:
+    """Return the kernel of a grouped convolution of NHWC data; None for other operators."""
+    conv_op = convolution_call(call) if core.has_mve else None
+    if conv_op is None or conv_op.groups.number == 1 or conv_op.groups.are_single_channels:
         return None
-    operator, weight, groups = found.operator, found.weight, found.groups
-    found_ending = plain_or_functions(operator, weight, core)
+    operator, weight, groups = conv_op.operator, conv_op.weight, conv_op.groups
+    epilogue = plain_or_functions(operator, weight, core)
     pixels = _most_pixels(groups)
     is_tap_by_tap = not pixels or has_dilated_columns(groups.window)
     if is_tap_by_tap and groups.outputs < FEWEST_OUTPUTS:
         return None
     rows = _rows(groups) if pixels else rows_of_taps(groups.window, groups.depth)
-    if found_ending is None or rows is None or weight.shape[0] + 3 > FARTHEST:
+    if epilogue is None or rows is None or weight.shape[0] + 3 > FARTHEST:
         return None
-    ending, function = found_ending
+    ending, function = epilogue
     if not pixels and function is not None and weight.shape[0] > MOST_ON_STACK:
         return None
     in_quads = _is_faster_in_quads(groups, rows, pixels)
@@ -90,12 +90,12 @@ def mve_grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 
 def _is_copied(groups: Groups) -> bool:
-    """Whether windows are copied: all but those of one pixel."""
+    """Return whether windows are copied: all but pointwise ones are."""
     return groups.window.kernel != (1, 1) or groups.window.padding != (0, 0)
 
 
 def _rows(groups: Groups) -> Rows | None:
-    """The rows of taps of an output channel."""
+    """Return the rows of taps of an output channel."""
     height, width = groups.window.kernel
     rows = Rows(height, width * groups.depth)
     is_joined = rows.columns > MOST_COLUMNS or has_dilated_columns(groups.window)
@@ -103,26 +103,26 @@ def _rows(groups: Groups) -> Rows | None:
 
 
 def _columns(window: Window, pixels: int) -> int:
-    """Columns that the windows of neighbors cover."""
+    """Return the number of data columns that the windows of neighboring pixels cover."""
     return (pixels - 1) * window.strides[1] + window.kernel[1]
 
 
 def _most_pixels(groups: Groups) -> int:
-    """Of a row, at once; 0 if not even one fits the stack."""
+    """Return the most pixels of a row that fit the stack at once; 0 if not even one does."""
     window = groups.window
-    # Rows of taps that were split follow each other in the window of one pixel only.
+    # Rows of taps that were split are contiguous in a copy of a single window only.
     is_split = _is_copied(groups) and window.kernel[1] * groups.depth > MOST_COLUMNS
     counts = range(1, (1 if is_split else window.output[1]) + 1)
     return max((n for n in counts if _bytes_on_stack(groups, n) <= MOST_ON_STACK), default=0)
 
 
 def _bytes_on_stack(groups: Groups, pixels: int) -> int:
-    """Of the outputs of some pixels, and of what the windows of a group cover."""
+    """Return the bytes of the outputs of some pixels, and of the copied data of a group."""
     return pixels * groups.number * groups.outputs + _copied_bytes(groups, pixels)
 
 
 def _copied_bytes(groups: Groups, pixels: int) -> int:
-    """Of what the windows of a group cover, of some pixels."""
+    """Return the bytes of the copied data of a group: what the windows of some pixels cover."""
     (height, width), columns = groups.window.kernel, _columns(groups.window, pixels)
     if has_dilated_columns(groups.window):
         columns = pixels * width
@@ -130,7 +130,7 @@ def _copied_bytes(groups: Groups, pixels: int) -> int:
 
 
 def _is_faster_in_quads(groups: Groups, rows: Rows, pixels: int) -> bool:
-    """Whether four pixels at a time of a group take less instructions than four channels."""
+    """Return whether tiles of four pixels take fewer instructions than tiles of four channels."""
     if groups.outputs > MOST_IN_QUADS or not pixels:
         return False
     by_channels = products_instructions(rows, groups.outputs, pixels, False)
@@ -140,7 +140,7 @@ def _is_faster_in_quads(groups: Groups, rows: Rows, pixels: int) -> bool:
 def _packed(
     groups: Groups, weight: np.ndarray, rows: Rows, ending: VectorEnding, together: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Weights and records, of each group some channels at a time."""
+    """Return weights and records, packed for each group by itself."""
     parts = [slice(g * groups.outputs, (g + 1) * groups.outputs) for g in range(groups.number)]
     endings = [
         replace(ending, multiplier=ending.multiplier[part], packed=ending.packed[part])
@@ -151,14 +151,14 @@ def _packed(
     padded[:, : groups.outputs] = weight.reshape(groups.number, groups.outputs, taps)
     return (
         packed_weight(padded.reshape(-1, taps), rows, together),
-        np.concatenate([packed_records(each, together) for each in endings]),
+        np.concatenate([packed_records(group, together) for group in endings]),
     )
 
 
 @dataclass(frozen=True)
 class _GroupedConvolution:
-    """A convolution in groups, so many `pixels` of a row at a time, or one with its window in place
-    if that is 0, and the function after it."""
+    """A grouped convolution of `pixels` pixels of a row at a time, and the function after it. If
+    `pixels` is 0, pixels are computed one by one with their windows in place."""
 
     operator: WeightedOperator
     groups: Groups
@@ -167,7 +167,7 @@ class _GroupedConvolution:
     function: Compute | None
 
     def tiled(self) -> TiledBody:
-        """The loops, and what they take."""
+        """Return the loops, with their estimated instructions."""
         groups, window = self.groups, self.groups.window
         if not self.pixels:
             tile, at_once = "1 pixel x 4 channels", taps_instructions(self.by.rows, groups.outputs)
@@ -186,7 +186,7 @@ class _GroupedConvolution:
         return TiledBody(self._loops(), Schedule(text, instructions))
 
     def _copy_instructions(self) -> int:
-        """Of what the windows of a group cover."""
+        """Return the instructions that copy the data of a group."""
         window, depth = self.groups.window, self.groups.depth
         (height, width), columns = window.kernel, _columns(window, self.pixels)
         if not _is_copied(self.groups):
@@ -215,7 +215,7 @@ class _GroupedConvolution:
         return nested(row, b=int(self.operator.data.shape[0]), y=height)
 
     def _part(self, first: Pixel, pixels: int, sums: tirx.Var | None) -> tirx.Stmt:
-        """All channels of some pixels of a row."""
+        """Return all channels of some pixels of a row."""
         channels = self.groups.number * self.groups.outputs
         output = Line(self.operator.parts.output, (*first, int32(0)), channels)
         kept = output if sums is None else Line(sums, (int32(0),), channels)
@@ -234,7 +234,7 @@ class _GroupedConvolution:
         return sequence([loop("group", self.groups.number, group), stored])
 
     def _group(self, first: Pixel, pixels: int, number: tirx.Expr, output: Line) -> list[tirx.Stmt]:
-        """The channels of a group."""
+        """Return the channels of a group, for some pixels of a row."""
         groups, window, data = self.groups, self.groups.window, self.operator.data
         (b, y, x), (stride_y, stride_x) = first, window.strides
         channels = Channels(number * groups.depth, groups.depth)

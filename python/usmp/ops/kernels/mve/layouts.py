@@ -1,5 +1,4 @@
-"""How the taps of a convolution follow each other for cores with MVE, and how many pixels are
-computed at a time."""
+"""Layouts of the taps of a convolution for cores with MVE, and the pixels computed at a time."""
 
 from __future__ import annotations
 
@@ -18,12 +17,12 @@ from usmp.ops.window import Window
 
 
 def is_inner(window: Window) -> bool:
-    """Whether no tap is outside of the data."""
+    """Return whether no tap lies in the padding."""
     return all(inner_range(window, side) == IndexRange(0, window.output[side]) for side in (0, 1))
 
 
 def copy_instructions(window: Window, channels: int) -> int:
-    """Of the copy of a window."""
+    """Return the instructions that copy a window."""
     height, width = window.kernel
     if has_dilated_columns(window):
         return window_instructions(height, width, channels)
@@ -32,8 +31,11 @@ def copy_instructions(window: Window, channels: int) -> int:
 
 @dataclass(frozen=True)
 class Layout:
-    """How taps follow each other: in the data, or in copies of so many windows at a time; whether
-    no row has parts of several taps; whether pixels are computed four at a time."""
+    """The layout of taps: rows at a `distance`, in the data or in `copies` copied windows.
+
+    If it `has_whole_taps`, each row is within one tap, so that windows can stay in place. If
+    `in_quads`, pixels are computed four at a time.
+    """
 
     rows: Rows
     distance: int
@@ -42,7 +44,7 @@ class Layout:
     in_quads: bool = False
 
     def instructions(self, window: Window, channels: int, outputs: int) -> int:
-        """About how many an image takes."""
+        """Estimate the instructions of an image."""
         height, width = window.output
 
         def products(pixels: int) -> int:
@@ -64,19 +66,19 @@ class Layout:
 
 
 def layout_of(window: Window, channels: int, outputs: int, kept: int) -> Layout | None:
-    """The layout that takes the least instructions.
+    """Return the layout with the fewest instructions; None if there is none.
 
     Parameters
     ----------
     window, channels
-        of the data.
+        the kernel window, and the number of channels of the data.
     outputs
-        channels of the output.
+        number of output channels.
     kept
-        bytes of the convolution that are kept on the stack for what is computed of it, if any.
+        bytes of the convolution that are buffered on the stack for its epilogue.
     """
     by_channels = _by_channels(window, channels, outputs, MOST_ON_STACK - kept)
-    # At the border, pixels are computed one by one, and would lie over what the next one reads.
+    # Border pixels are stored one by one, and would overwrite data that the next one reads.
     is_left = kept and inner_range(window, 1).first > 0
     takes_more = not is_inner(window) and (outputs > channels or is_left)
     if outputs > MOST_IN_QUADS or has_dilated_columns(window) or takes_more:
@@ -89,23 +91,24 @@ def layout_of(window: Window, channels: int, outputs: int, kept: int) -> Layout 
 
 
 def layout_of_planes(taps: int, room: int) -> Layout | None:
-    """The layout of copies of windows of data with channels first; None if two windows take more
-    than `room` bytes."""
+    """Return the layout of windows copied from NCHW data; None if two windows take more than `room`
+    bytes."""
     joined = split_run(taps)
     if joined is None or 2 * taps > room:
         return None
     return Layout(joined, joined.columns, 2)
 
 
-def _by_channels(window: Window, channels: int, outputs: int, room: int) -> Layout | None:
-    """The one that takes the least, of those that compute four channels at a time."""
+def _by_channels(window: Window, channels: int, outputs: int, stack: int) -> Layout | None:
+    """Return the layout with the fewest instructions that computes four channels at a time and
+    copies windows to at most `stack` bytes."""
     (height, width), groups = window.kernel, -(-outputs // 4)
     if height == 1 and width == 1:
         run = split_run(channels)
         return None if run is None else Layout(run, run.columns, 0)
     row, whole = Rows(height, width * channels), rows_of_taps(window, channels)
     is_copied = row.columns > MOST_COLUMNS or has_dilated_columns(window)
-    if whole is not None and height * row.columns > room and (is_copied or not is_inner(window)):
+    if whole is not None and height * row.columns > stack and (is_copied or not is_inner(window)):
         # Not even one window fits the stack.
         return Layout(whole, whole.columns, 2, True)
     joined = split_run(height * row.columns)

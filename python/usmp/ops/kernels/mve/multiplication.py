@@ -1,4 +1,4 @@
-"""Products of two int8 tensors, rescaled."""
+"""Rescaled products of two int8 tensors."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from usmp.ops.quantized.fixed_point import Rounding, int32
 
 @dataclass(frozen=True)
 class Multiplication:
-    """A product of elements, each with an offset, and how it is rescaled.
+    """A rescaled product of two elements.
 
     Parameters
     ----------
     first, second
         int8.
     offsets
-        minus the zero points.
-    factor
-        of the product.
+        minus the zero points of the elements.
+    factor, limits
+        rescaling and clamp of the product.
     """
 
     first: TensorLoad
@@ -36,8 +36,8 @@ class Multiplication:
 
 
 def multiplication_of(value: tirx.Expr, core: Core) -> Multiplication | None:
-    """The multiplication that an int8 expression is; None if it is anything else, or if its factor
-    is one half or more and rounded twice."""
+    """Return the multiplication that an int8 expression is; None for other expressions, and for
+    factors of one half or more that are rounded twice."""
     limited = limits_of(value)
     outer = None if limited is None else rescaled_by(limited[0], core)
     if limited is None or outer is None or not isinstance(outer[0], tirx.Mul):
@@ -54,7 +54,7 @@ def multiplication_of(value: tirx.Expr, core: Core) -> Multiplication | None:
 def multiply_elements(
     product: Multiplication, first: Line, second: Line, output: Line, count: int
 ) -> tirx.Stmt:
-    """Store the products of elements that follow each other."""
+    """Store the products of the elements of two lines."""
     limits = product.limits
 
     def value(*elements: tirx.Expr) -> tirx.Expr:

@@ -1,5 +1,5 @@
-"""Kernels of pools for cores with MVE: greatest values of 16 channels at a time, and means of
-eight, of as many taps as lie in the data."""
+"""Kernels of pooling for cores with MVE: maxima of 16 channels at a time, means of eight, both over
+the taps that lie in the data."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _MOST_TAPS = 256
-"""Of a mean: their sum is to fit 16 bits."""
+"""The most taps of a mean: their sum must fit 16 bits."""
 
 _LEAST = -(2**31)
 
 
 def mve_pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """All channels of a pixel by one call, whose window has at least one tap in the data."""
+    """Return the kernel of a pooling with taps in the data for each pixel; None for others."""
     pooling = pooling_of(call) if core.has_mve else None
     if pooling is None or len(call.records) != 1:
         return None
@@ -45,22 +45,22 @@ def mve_pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 
 def _limits_of(pooling: Pooling) -> Limits | None:
-    """The limits of means or greatest values; None if outputs are anything else."""
+    """Return the limits of means or maxima; None if outputs are anything else."""
     if pooling.is_sum:
         return pooling.mean_limits
-    found = limits_of(pooling.parts.value)
-    is_plain = found is not None and is_accumulator(found[0], pooling.parts)
-    return found[1] if found is not None and is_plain and found[1].zero_point == 0 else None
+    limited = limits_of(pooling.parts.value)
+    is_plain = limited is not None and is_accumulator(limited[0], pooling.parts)
+    return limited[1] if limited is not None and is_plain and limited[1].zero_point == 0 else None
 
 
 @dataclass(frozen=True)
 class _VectorPooling(Pooling):
-    """The same with a call for all channels of a pixel."""
+    """A pooling with one call for all channels of a pixel."""
 
     limits: Limits
 
     def channels(self, pixel: Indices, rows: TapRange, columns: TapRange) -> tirx.Stmt:
-        """All channels of a pixel, from some rows and columns of taps."""
+        """Return all channels of a pixel, from some rows and columns of taps."""
         (b, y, x), zero = pixel, tirx.IntImm("int32", 0)
         _, _, width, channels = (int(extent) for extent in self.data.shape)
         first = (self.first(0, y) + rows.begin, self.first(1, x) + columns.begin)
@@ -73,7 +73,7 @@ class _VectorPooling(Pooling):
             return tensor_intrin("tvmgen_mve_max_pool", arguments, element)
         count = taps[0] * taps[1]
         counts = self.window.tap_counts()
-        # The function divides by two at least: it adds a single tap twice.
+        # The function divides by at least two: make it add a single tap twice.
         doubled = {n: max(n, 2) for n in counts}
         by_count = {n: reciprocal_of(doubled[n]) for n in counts}
         arguments = [
@@ -95,7 +95,7 @@ class _VectorPooling(Pooling):
         first: tuple[tirx.Expr, tirx.Expr],
         taps: list[tirx.Expr | int],
     ) -> tirx.Stmt:
-        """What one channel is."""
+        """Return the loops of one channel, the body of the intrinsic."""
         parts = self.parts
         acc = tirx.decl_buffer((1,), "int32", "acc", scope="local")
 
@@ -118,7 +118,7 @@ class _VectorPooling(Pooling):
 def _chosen(
     count: tirx.Expr | int, values: Mapping[int, int | None], other: tirx.Expr | int
 ) -> tirx.Expr | int:
-    """The value that belongs to a count; None stands for `other`."""
+    """Return the value for a count; where `values` has None, that is `other`."""
     by_count = {n: other if value is None else value for n, value in values.items()}
     if isinstance(count, int):
         return by_count[count]

@@ -1,4 +1,4 @@
-"""Products of pixels in a line and constant weights, with the functions for vectors."""
+"""Products of pixels in a line and constant weights, by vector functions."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from usmp.tir.tensor_intrin import tensor_intrin
 
 LANES = 16
 MOST_COLUMNS = 240
-"""Of a row: functions reach as many from one pointer."""
+"""The most columns of a row: functions address no more from one pointer."""
 
 MOST_IN_QUADS = 7
-"""Channels of four pixels that functions keep until all are computed."""
+"""The most channels of four pixels that functions hold until all are computed."""
 
 FARTHEST = 2**16 - 1
-"""The offset of an output that is stored by its offset from the first of two pixels."""
+"""The greatest offset of an output from the first of two pixels."""
 
 
 Element = Callable[[tirx.Expr, tirx.Expr, tirx.Expr], tirx.Expr]
@@ -32,50 +32,50 @@ Element = Callable[[tirx.Expr, tirx.Expr, tirx.Expr], tirx.Expr]
 
 @dataclass(frozen=True)
 class Rows:
-    """The taps of an output channel: rows of columns that follow each other."""
+    """The taps of an output channel: rows of consecutive columns."""
 
     rows: int
     columns: int
 
     @property
     def blocks(self) -> int:
-        """Vectors of a row."""
+        """The number of vectors of a row."""
         return -(-self.columns // LANES)
 
     def last_size(self, together: int) -> int:
-        """Bytes that the weights of the last vector take, of each of some channels."""
+        """Return the bytes that each channel takes in the last vector of weights."""
         last = self.columns - (self.blocks - 1) * LANES
         return LANES // 2 if together == 4 and self.rows == 1 and last <= LANES // 2 else LANES
 
     def size(self, together: int) -> int:
-        """Bytes that the weights of some channels take."""
+        """Return the bytes that the weights of `together` channels take."""
         return self.rows * together * ((self.blocks - 1) * LANES + self.last_size(together))
 
 
 def split_run(taps: int) -> Rows | None:
-    """Taps that follow each other as rows of a number of columns that functions take; None if
-    their number has no such factor."""
+    """Split consecutive taps into rows of equal length that functions can address; None if their
+    number has no fitting factor."""
     counts = range(1, taps + 1)
-    found = next((n for n in counts if taps % n == 0 and taps // n <= MOST_COLUMNS), taps)
-    return Rows(found, taps // found) if taps // found >= min(taps, LANES) else None
+    rows = next((n for n in counts if taps % n == 0 and taps // n <= MOST_COLUMNS), taps)
+    return Rows(rows, taps // rows) if taps // rows >= min(taps, LANES) else None
 
 
 def packed_weight(weight: np.ndarray, rows: Rows, together: int = 4) -> np.ndarray:
-    """Weights of some channels at a time, the last vector of each row before the others.
+    """Return interleaved weights of `together` channels; each row begins with its last vector.
 
     Parameters
     ----------
     weight
         (channels, rows * columns) of int8.
     together
-        how many channels.
+        number of channels that are interleaved.
 
     Returns
     -------
     numpy.ndarray
-        (channels / together, rows, vectors, together, 16), flat; but (.., together, 8) for the last
-        vector if half of it is empty, of four channels of one row. Functions load 16 bytes each
-        time.
+        (channels / together, rows, vectors, together, 16), flat. If four channels have one row
+        whose last vector is at most half full, that vector is (together, 8). Functions always load
+        16 bytes, so that the array is padded at its end.
     """
     channels, last = weight.shape[0], rows.last_size(together)
     shape = (-(-channels // together) * together, rows.rows, rows.blocks * LANES)
@@ -90,8 +90,8 @@ def packed_weight(weight: np.ndarray, rows: Rows, together: int = 4) -> np.ndarr
 
 
 def packed_records(ending: VectorEnding, together: int = 4) -> np.ndarray:
-    """(channels / together, 2, together), flat: bias and shift of some channels, then their
-    multipliers."""
+    """Return (channels / together, 2, together), flat: bias and shift of `together` channels, then
+    their multipliers."""
     channels = ending.packed.size
     records = np.zeros((2, -(-channels // together) * together), np.int32)
     records[0, :channels], records[1, :channels] = ending.packed, ending.multiplier
@@ -100,7 +100,7 @@ def packed_records(ending: VectorEnding, together: int = 4) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Products:
-    """Constant weights, and what becomes of the sums.
+    """Constant weights, and the epilogue of their products.
 
     Parameters
     ----------
@@ -109,17 +109,15 @@ class Products:
     rows, row_distance
         the taps of an output channel, and elements of the data from one row to the next.
     channels
-        outputs of a pixel.
-    limits
+        number of output channels.
+    limits, rounding
         of the outputs.
-    rounding
-        of the sums.
     first
-        how many times four channels, or all if they are `in_quads`, have weights and records before
-        these.
+        where the weights and records begin: after so many times `channels` channels if `in_quads`,
+        else after so many times four channels.
     in_quads
-        whether pixels are computed four at a time, of `MOST_IN_QUADS` channels at most: each has
-        weights and records by itself.
+        whether pixels are computed four at a time, with at most `MOST_IN_QUADS` channels, whose
+        weights and records are not interleaved.
     """
 
     weight: tirx.Var
@@ -134,17 +132,17 @@ class Products:
 
     @property
     def together(self) -> int:
-        """How many channels' weights and records lie together."""
+        """The number of channels whose weights and records are interleaved."""
         return 1 if self.in_quads else 4
 
     @property
     def begun(self) -> tirx.Expr | int:
-        """How many times as many have theirs before these."""
+        """The number of preceding blocks of `together` channels in weights and records."""
         return self.first * self.channels if self.in_quads else self.first
 
     @property
     def suffix(self) -> str:
-        """Of functions that have one for how the sums are rounded."""
+        """The suffix of functions with this rounding."""
         return suffix_of(self.rounding)
 
     @property
@@ -162,13 +160,13 @@ class Products:
 def products(
     by: Products, data: Line, output: Line, pixels: int, scratch: tirx.Var | None = None
 ) -> list[tirx.Stmt]:
-    """All channels of some pixels, two at a time, and the last by itself if need be.
+    """Return all channels of some pixels, two at a time, the last of an odd number by itself.
 
     Parameters
     ----------
     scratch
-        of two pixels: they are copied from there when both are computed, so that the output may lie
-        over the data up to the very pixel.
+        a buffer of two output pixels: they are copied from it after both are computed, so that
+        outputs may overwrite data up to these pixels.
     """
     if by.in_quads:
         return [_quads(by, data, output, pixels)]
@@ -187,7 +185,7 @@ def products(
 
 
 def copy_elements(line: Line, output: Line, count: int) -> tirx.Stmt:
-    """Copy elements that follow each other."""
+    """Copy the elements of a line."""
     arguments = [output.at(0), line.at(0), count, 1, 0, 0]
     return tensor_intrin("tvmgen_mve_copy_rows", arguments, _copy(line, output, count))
 
@@ -246,7 +244,7 @@ def _quads(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
 
 
 def _tile(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
-    """Pixels in a line that are computed at once."""
+    """Return all channels of pixels in a line that are computed at once."""
 
     def element(p: tirx.Expr, row: tirx.Expr, k: tirx.Expr) -> tirx.Expr:
         return data.at(p * data.distance + row * by.row_distance + k)
@@ -255,13 +253,14 @@ def _tile(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
 
 
 def tile_products(by: Products, element: Element, output: Line, pixels: int) -> tirx.Stmt:
-    """Four channels at a time, in quads all, of pixels that are computed at once: what a channel is
-    computed from is read before any of them is stored.
+    """Return loops over tiles: all `pixels`, four channels, or all channels in quads.
+
+    The data of a tile is read before any of its outputs is stored.
 
     Parameters
     ----------
     element
-        of the data, by pixel, row and column of the taps.
+        returns the element of the data, from pixel, row and column of the taps.
     """
     rows, together, at_once = by.rows, by.together, by.channels if by.in_quads else 4
     groups = -(-by.channels // at_once)
@@ -277,13 +276,13 @@ def tile_products(by: Products, element: Element, output: Line, pixels: int) -> 
     store = output.store(p * output.distance + group * at_once + c, value)
     if by.channels % at_once:
         store = tirx.IfThenElse(group * at_once + c < by.channels, store, None)
-    begun = tirx.BufferStore(acc, tirx.IntImm("int32", 0), [at])
+    zeroed = tirx.BufferStore(acc, tirx.IntImm("int32", 0), [at])
     added = tirx.BufferStore(acc, acc[at] + product, [at])
     all_of = ((p, pixels), (c, at_once))
     body = sequence(
         [
             tirx.AllocBuffer(acc),
-            _nest(all_of, begun),
+            _nest(all_of, zeroed),
             _nest(((row, rows.rows), (k, rows.columns), *all_of), added),
             _nest(all_of, store),
         ]
@@ -299,7 +298,7 @@ def _place_of_weight(
     channel: tirx.Expr | int,
     k: tirx.Expr,
 ) -> tirx.Expr:
-    """Where `packed_weight` has the weight of a column, of a channel of some together."""
+    """Return the index in `packed_weight` of the weight of a row, column and channel."""
     last, whole = rows.last_size(together), (rows.blocks - 1) * LANES
     first = (group * rows.rows + row) * (rows.size(together) // rows.rows)
     vector, lane = tirx.floordiv(k, LANES), tirx.floormod(k, LANES)

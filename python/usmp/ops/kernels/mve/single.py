@@ -1,4 +1,4 @@
-"""Functions of one int8 element: other scales, limits, and tables, and chains of them."""
+"""Functions of one int8 element: requantization, clamps and tables, and chains of them."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from usmp.tir.tensor_intrin import tensor_intrin
 
 _MOST_LEFT = 20
 _FIRST = -128
-"""What the first result of a table is for."""
+"""The value whose result is the first element of a table."""
 
 
 def functions_of(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Compute | None]:
-    """Split an int8 expression into the chain of functions of one element and what they are of.
+    """Split an int8 expression into an operand and a chain of functions of one element.
 
     Parameters
     ----------
     value
         the expression.
     core
-        whose vectors compute the functions.
+        the core whose vectors compute the functions.
 
     Returns
     -------
     tuple
-        the int8 expression that the innermost function takes, and what computes the whole chain
-        from many of its values; None if there is no function.
+        the int8 operand of the innermost function, and the computation of the whole chain over
+        runs; None in its place if there is no function.
     """
     functions: list[Compute] = []
     while (step := _function(value, core)) is not None:
@@ -46,13 +46,13 @@ def functions_of(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Compute | Non
 
 
 def _function(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Compute] | None:
-    """The outermost function, and what it is of."""
+    """Return the operand of the outermost function, and the function."""
     step = _from_table(value) or _limited(value, core)
     return None if step is None or step[0].same_as(value) else step
 
 
 def chained(functions: Sequence[Compute]) -> Compute:
-    """Compose functions, of which all but the first are of one element and computed in place."""
+    """Compose functions. All but the first take one element, and are computed in place."""
     first, *others = functions
 
     def compute(lines: Sequence[Line], output: Line, count: int) -> tirx.Stmt:
@@ -65,9 +65,9 @@ def chained(functions: Sequence[Compute]) -> Compute:
 def _from_table(value: tirx.Expr) -> tuple[tirx.Expr, Compute] | None:
     if not isinstance(value, TensorLoad) or len(value.indices) != 1:
         return None
-    table, found = value.source, centered(value.indices[0])
+    table, index = value.source, centered(value.indices[0])
     is_table = str(table.dtype) == "int8" and [int(e) for e in table.shape] == [256]
-    if found is None or found[1] != -_FIRST or not is_table:
+    if index is None or index[1] != -_FIRST or not is_table:
         return None
 
     def compute(lines: Sequence[Line], output: Line, count: int) -> tirx.Stmt:
@@ -79,15 +79,15 @@ def _from_table(value: tirx.Expr) -> tuple[tirx.Expr, Compute] | None:
         arguments = [line.at(0), table[0], output.at(0), count]
         return tensor_intrin("tvmgen_mve_look_up", arguments, loop("i", count, element))
 
-    return found[0], compute
+    return index[0], compute
 
 
 def _limited(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Compute] | None:
-    """At another scale, or only limited."""
-    found = limits_of(value)
-    if found is None:
+    """Return the operand and the function of a requantization or a clamp; None for others."""
+    limited = limits_of(value)
+    if limited is None:
         return None
-    inner, limits = found
+    inner, limits = limited
     if str(inner.ty.dtype) == "int8" and not limits.zero_point:
         return inner, lambda lines, output, count: _clamped(limits, lines, output, count)
     scaled = rescaled_by(inner, core)
@@ -112,7 +112,7 @@ def _limited(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Compute] | None:
 
 
 def _clamped(limits: Limits, lines: Sequence[Line], output: Line, count: int) -> tirx.Stmt:
-    """The greatest of one pixel, within limits."""
+    """Clamp elements, by the maximum of a single pixel: that function has limits, too."""
     (line,) = lines
 
     def store(i: tirx.Expr) -> tirx.Stmt:

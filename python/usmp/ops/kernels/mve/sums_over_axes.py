@@ -1,4 +1,4 @@
-"""The kernels of sums and means over axes that follow each other for cores with MVE."""
+"""Kernels of sums and means over consecutive axes for cores with MVE."""
 
 from __future__ import annotations
 
@@ -22,43 +22,43 @@ from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _LEAST_CHANNELS = 4
-"""With less, four lanes and more would add nothing to anything."""
+"""The least number of channels: with fewer, lanes would be unused."""
 
 _MOST = 2**21
-"""Elements of a sum: what is added to round it is to fit 32 bits, too."""
+"""The most elements of a sum: with the summand that rounds it, it must fit 32 bits."""
 
 _SHIFTS = (1, 30)
-"""To the right, of what is rounded twice."""
+"""The least and the greatest right shift of factors that are rounded twice."""
 
 
 @dataclass(frozen=True)
 class _Ending:
-    """What becomes of a sum: with an offset, rescaled, and limited."""
+    """The epilogue of a sum: an offset, rescaling and a clamp."""
 
     offset: int
     factor: Factor
     limits: Limits
 
     def of(self, accumulator: tirx.Expr) -> tirx.Expr:
-        """The output element."""
+        """Return the output element of an accumulator."""
         scaled = self.factor.times(accumulator + int32(self.offset))
         return self.limits.clamp(scaled + int32(self.limits.zero_point))
 
 
 def mve_sums_over_axes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """16 channels at a time, which are all axes behind those that are summed."""
+    """Return the kernel of sums or means over consecutive axes; None for other operators."""
     sums = sums_over_axes_of(call) if core.has_mve else None
     ending = None if sums is None else _ending(sums.parts, core)
     if sums is None or ending is None or sums.inner < _LEAST_CHANNELS or sums.count > _MOST:
         return None
-    found, end = sums, ending
-    body = loop("b", sums.outer, lambda b: _channels(found, end, b))
+    all_sums, epilogue = sums, ending
+    body = loop("b", sums.outer, lambda b: _channels(all_sums, epilogue, b))
     tiled = TiledBody(body, Schedule("16 channels, vectors"))
     return kernel(call, [tiled], {}, rows_of_reduction(call, core))
 
 
 def _ending(parts: OperatorParts, core: Core) -> _Ending | None:
-    """How outputs are made of sums; None if vectors cannot compute it."""
+    """Return the epilogue of sums; None if vectors cannot compute it."""
     limited = limits_of(parts.value)
     scaled = None if limited is None else rescaled_by(limited[0], core)
     if limited is None or scaled is None:
@@ -71,7 +71,7 @@ def _ending(parts: OperatorParts, core: Core) -> _Ending | None:
 
 
 def _channels(sums: SumsOverAxes, ending: _Ending, b: tirx.Expr) -> tirx.Stmt:
-    """All sums over the same elements of the outer axes."""
+    """Return all sums with the outer index `b`."""
     zero, output = int32(0), sums.parts.output
 
     def channel(c: tirx.Expr) -> tirx.Stmt:

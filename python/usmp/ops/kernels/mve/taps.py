@@ -1,4 +1,4 @@
-"""Products of windows that are too large to be copied: their taps stay where they are."""
+"""Products of windows that are too large to be copied: their taps stay in place."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from usmp.ops.window import Window
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _MOST_ROWS = 128
-"""Of all taps of a window: functions keep as many addresses."""
+"""The most rows of a window: functions hold no more addresses."""
 
 
 def rows_of_taps(window: Window, depth: int) -> Rows | None:
-    """The rows of a window of which each tap is some channels; None if functions take no such."""
+    """Return rows within the `depth` channels of taps; None if functions cannot take them."""
     run = split_run(depth)
     rows = 0 if run is None else window.kernel[0] * window.kernel[1] * run.rows
-    # The weights of a single row may be half vectors.
+    # Refuse a single row: `packed_weight` may give it half vectors.
     return Rows(rows, run.columns) if run is not None and 1 < rows <= _MOST_ROWS else None
 
 
@@ -32,18 +32,18 @@ def window_products(
     output: Line,
     channels: Channels | None = None,
 ) -> tirx.Stmt:
-    """All channels of a pixel.
+    """Return all output channels of a pixel.
 
     Parameters
     ----------
     by
-        with `rows_of_taps`.
+        weights with the rows of `rows_of_taps`.
     data
         (batch, height, width, channels) of int8.
     padding
-        what is outside of the data.
+        the value of taps in the padding.
     channels
-        of the data that the taps are; all by default.
+        the channels of the data in each tap; all by default.
     """
     begin, depth = (
         (int32(0), int(data.shape[3])) if channels is None else (channels.first, channels.number)

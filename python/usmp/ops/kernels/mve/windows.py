@@ -1,4 +1,4 @@
-"""Windows of a convolution copied to follow each other, padding included."""
+"""Contiguous copies of kernel windows, with padding, and the taps that lie in the data."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MOST_ON_STACK = 1024
 
 
 FEWEST_OUTPUTS = 3
-"""Channels that pay for windows whose taps are copied, or read, one by one: functions compute four,
-and dot products take fewer instructions for one or two."""
+"""The fewest output channels for which taps are copied, or read, one by one: vector functions
+compute four channels, and for one or two, dot products take fewer instructions."""
 
 
 @dataclass(frozen=True)
 class Channels:
-    """Some channels that follow each other."""
+    """A range of channels."""
 
     first: tirx.Expr
     number: int
@@ -35,7 +35,7 @@ Pixel = tuple[tirx.Expr, tirx.Expr, tirx.Expr]
 
 
 def has_dilated_columns(window: Window) -> bool:
-    """Whether taps of a row do not follow each other in the data."""
+    """Return whether the taps of a row are not contiguous in the data."""
     return window.dilations[1] != 1 and window.kernel[1] != 1
 
 
@@ -46,11 +46,11 @@ class TapsInside:
     Parameters
     ----------
     first
-        the row or column of the data that the first of them is at, or any if there are none.
+        the row or column of the data at the first tap; any if no tap lies in the data.
     before
-        how many lie before the data.
+        number of rows or columns of taps before the data.
     number
-        how many lie in the data.
+        number of rows or columns of taps in the data.
     """
 
     first: tirx.Expr
@@ -59,10 +59,10 @@ class TapsInside:
 
 
 def taps_inside(window: Window, side: int, index: tirx.Expr) -> TapsInside:
-    """The rows (side 0) or columns (side 1) of an output row or column.
+    """Return the rows (side 0) or columns (side 1) of taps for an output row or column.
 
-    Functions take the address of the first of them, not of the data: of data that is kept only in
-    part, what lies before may not be there.
+    Functions take the address of the first tap in the data, not of the data, because a ring buffer
+    may not hold the rows before it.
     """
     extent, taps, dilation = window.data[side], window.kernel[side], window.dilations[side]
     stride, padding = window.strides[side], window.padding[side]
@@ -86,16 +86,16 @@ def _has_tap_inside(origin: int, taps: int, dilation: int, extent: int) -> bool:
 
 
 def _quotient(value: tirx.Expr, divisor: int) -> tirx.Expr:
-    """Of what is not negative, rounded up."""
+    """Return the quotient of a value that is not negative, rounded up."""
     return value if divisor == 1 else tirx.truncdiv(value + (divisor - 1), int32(divisor))
 
 
 def places_of_taps(
     data: tirx.Var, window: Window, pixel: Pixel, channel: tirx.Expr
 ) -> tuple[tirx.Expr, list[tirx.Expr | int]]:
-    """Return the element of the first tap in the data, and what functions take to find the others:
-    rows before the data and in it, columns alike, elements from one row of taps to the next, and
-    from one column to the next."""
+    """Return the element of the first tap in the data, and the arguments by which functions address
+    the others: rows of taps before the data and in it, columns alike, elements from one row of taps
+    to the next, and from one column to the next."""
     b, y, x = pixel
     rows, columns = taps_inside(window, 0, y), taps_inside(window, 1, x)
     column_distance = window.dilations[1] * int(data.shape[3])
@@ -114,22 +114,22 @@ def copy_window(
     first: tirx.Expr | int,
     channels: Channels | None = None,
 ) -> tirx.Stmt:
-    """Copy what the window of a pixel covers.
+    """Copy the kernel window of a pixel.
 
     Parameters
     ----------
     data
         (batch, height, width, channels) of int8.
     window
-        how taps lie in the data.
+        the kernel window over the data.
     pixel
-        whose window it is.
+        the output pixel.
     padding
-        what is outside of the data.
+        the value of taps in the padding.
     copy, first
-        where to, and its first element.
+        the destination, and its first element.
     channels
-        that are copied; all by default.
+        the channels to copy; all by default.
     """
     b, y, x = pixel
     rows, columns = window.kernel
@@ -143,16 +143,16 @@ def copy_window(
     def outside(ky: tirx.Expr, kx: tirx.Expr, c: tirx.Expr) -> tirx.Stmt:
         return tirx.BufferStore(copy, tirx.IntImm("int8", padding), place(ky, kx, c))
 
-    def taken(ky: tirx.Expr, kx: tirx.Expr, c: tirx.Expr) -> tirx.Stmt:
+    def inside(ky: tirx.Expr, kx: tirx.Expr, c: tirx.Expr) -> tirx.Stmt:
         row, column = window.tap(y, x, ky, kx)
         copied = tirx.BufferStore(copy, data[b, row, column, begin + c], place(ky, kx, c))
         return tirx.IfThenElse(window.has(row, column), copied, None)
 
-    def each(element: Callable[[tirx.Expr, tirx.Expr, tirx.Expr], tirx.Stmt]) -> tirx.Stmt:
+    def over_taps(element: Callable[[tirx.Expr, tirx.Expr, tirx.Expr], tirx.Stmt]) -> tirx.Stmt:
         return nested(element, ky=rows, kx=columns, c=count)
 
-    taken_first, places = places_of_taps(data, window, pixel, begin)
-    arguments = [taken_first, copy[first], count, rows, columns, *places, padding]
-    # All of the copy is padding before anything of the data is read.
-    body = sequence([each(outside), each(taken)])
+    first_tap, places = places_of_taps(data, window, pixel, begin)
+    arguments = [first_tap, copy[first], count, rows, columns, *places, padding]
+    # As the function does: fill the copy with padding before any data is read.
+    body = sequence([over_taps(outside), over_taps(inside)])
     return tensor_intrin("tvmgen_mve_window", arguments, body)
