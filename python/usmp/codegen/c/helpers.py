@@ -26,7 +26,7 @@ def is_helper(name: str) -> bool:
 
 
 def _functions(name: str) -> dict[str, str]:
-    """Return the functions among which `name` is, if it is a helper, and all that it calls."""
+    """Return functions that include the helper `name`, if it is one, and all that it calls."""
     if name in _ARITHMETIC:
         return _ARITHMETIC
     return _ARITHMETIC | tensor_intrinsics(is_of_mve(name))
@@ -100,7 +100,7 @@ class Helpers:
         return function
 
     def intrinsic(self, name: str) -> None:
-        """Define a function of `_FUNCTIONS`, after the functions that it calls."""
+        """Define a helper function, after the functions that it calls."""
         if name in self.definitions:
             return
         for other in _called_by(name):
@@ -108,7 +108,7 @@ class Helpers:
         self.definitions[name] = _functions(name)[name]
 
     def extern(self, name: str, declaration: str) -> None:
-        """Declare a function of the user unless the header does."""
+        """Declare a function of the user, unless the header declares it."""
         if name in self.declared:
             return
         if self.externs.setdefault(name, declaration) != declaration:

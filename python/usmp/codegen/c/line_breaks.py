@@ -1,4 +1,4 @@
-"""Lines of C that are too long, broken as clang-format does it for the functions of templates."""
+"""Breaks long lines of C as clang-format does, for the functions of templates."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _WIDTH = 100
 def broken(line: str) -> str:
     """Break a line that is too long at the commas of its outermost list.
 
-    What follows is below the first element. All elements are in lines of their own if these are far
-    fewer.
+    Further lines are aligned with the first element. If that takes far more lines, all elements
+    move to lines below the opening bracket.
     """
     if len(line) <= _WIDTH or line.endswith("\\"):
         return line
@@ -21,7 +21,7 @@ def broken(line: str) -> str:
     if '"" : ' in line:
         instructions, *operands = re.split(" (?=: ?)", line)
         column = " " * (line.index("(") + 1)
-        return "\n".join([instructions, *(broken(column + each) for each in operands)])
+        return "\n".join([instructions, *(broken(column + operand) for operand in operands)])
     opening, commas = _outermost_list(line)
     declared = re.match(r" *(?:: |(?:const )?\w+ )", line)
     if not commas or (opening < 0 and declared is None):
@@ -31,7 +31,7 @@ def broken(line: str) -> str:
     if first_bracket < opening and len(rest) <= _WIDTH:
         return f"{line[: first_bracket + 1]}\n{rest}"
     start = declared.end() if declared and opening < 0 else opening + 1
-    # The steps of a loop are a list, too.
+    # In the head of a loop, only its last clause is the list.
     start = max(start, line.rfind("; ", start, commas[0]) + 2)
     ends = [*commas, len(line)]
     elements = [line[a + 1 : b + 1].strip() for a, b in pairwise([start - 1, *ends])]
@@ -42,11 +42,11 @@ def broken(line: str) -> str:
 
 
 def _outermost_list(line: str) -> tuple[int, list[int]]:
-    """Return where the outermost bracket with commas opens, -1 for none, and these commas."""
+    """Return the positions of the outermost bracket with commas, -1 if outside, and its commas."""
     commas: dict[int, list[int]] = {}
     brackets = [-1]
     for position, character in enumerate(
-        re.sub(r'"[^"]*"', lambda found: "-" * len(found[0]), line)
+        re.sub(r'"[^"]*"', lambda match: "-" * len(match[0]), line)
     ):
         if character in "([{":
             brackets.append(position)

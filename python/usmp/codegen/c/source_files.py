@@ -1,4 +1,4 @@
-"""C that is emitted as files and templates of the folder `files` have it; each compiles alone."""
+"""C functions from the files and templates of the folder `files`, each of which compiles alone."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ _FUNCTION = re.compile(
 
 @cache
 def file_of(name: str) -> str:
-    """The text of a file. If there is only a template of it, that is expanded; `x_as_float.c` is
-    made from the template of `x.c`, which says where they differ."""
+    """Return the text of a file, or its expanded template. `x_as_float.c` has the template of
+    `x.c`, which names the differences."""
     path = files("usmp.codegen").joinpath("files", name)
     if path.is_file():
         return path.read_text(encoding="utf-8")
     of_integers = name.replace("_as_float.c", ".c")
     template = files("usmp.codegen").joinpath("files", f"{of_integers}.in")
     words = {"as_float": "_as_float", "AS_FLOAT": "_AS_FLOAT", "FLOAT": "_FLOAT"}
-    given = dict.fromkeys(words, "") if name == of_integers else words
-    return expand(template.read_text(encoding="utf-8"), given)
+    names = dict.fromkeys(words, "") if name == of_integers else words
+    return expand(template.read_text(encoding="utf-8"), names)
 
 
 def text_of(name: str) -> str:
-    """The text of a file after its `#include` lines; the source that prints it has its own."""
+    """Return the text of a file after its `#include` lines: each emitted source has its own."""
     return re.split(r"^#include .*\n+", file_of(name), flags=re.MULTILINE)[-1]
 
 
 @cache
 def functions_of(name: str) -> dict[str, str]:
-    """The inline functions of a file: name -> definition, without the comment above it, with an #if
-    directly around it."""
-    return {found["name"]: found[0] for found in _FUNCTION.finditer(text_of(name))}
+    """Return the inline functions of a file: name -> definition. Comments above are left out, an
+    #if directly around is included."""
+    return {match["name"]: match[0] for match in _FUNCTION.finditer(text_of(name))}
 
 
 def macros_of(name: str) -> str:
-    """The preprocessor's lines of a file outside of functions, with the comments that belong to
-    them; empty if there are none."""
+    """Return the preprocessor lines of a file outside of functions, with their comments; "" if
+    there are none."""
     rest = _FUNCTION.sub("", text_of(name))
     parts = (part for part in re.split(r"\n{2,}", rest) if re.search(r"^#", part, re.MULTILINE))
     return "".join(f"{part.strip()}\n\n" for part in parts)
@@ -60,13 +60,13 @@ C_INTRINSICS = _functions_of_all(["arithmetic/fixed_point.c", "tensor_intrin/res
 """The fixed-point functions that quantized operators call."""
 
 C_ARITHMETIC = _functions_of_all(["arithmetic/integers.c", "arithmetic/float_to_integer.c"])
-"""Operations that C leaves undefined for some operands, as functions that define them."""
+"""Functions that define operations for the operands for which C leaves them undefined."""
 
 C_SIZES = functions_of("arithmetic/size_arithmetic.c")
-"""Arithmetic of sizes that only the run knows."""
+"""Arithmetic of sizes that are known at run time only."""
 
 C_CONVERSIONS = functions_of("arithmetic/small_floats.c")
-"""From and to the floating-point numbers of 16 bits."""
+"""Conversions from and to floating-point numbers of 16 bits."""
 
 _TENSOR_FILES = [
     f"tensor_intrin/{name}.c"
@@ -87,19 +87,19 @@ _MVE_FILES = [
 
 
 def is_of_mve(function: str) -> bool:
-    """Whether a tensor intrinsic is for cores with MVE."""
+    """Return whether a tensor intrinsic is for cores with MVE."""
     return function.startswith("tvmgen_mve_")
 
 
 @cache
 def tensor_intrinsics(of_mve: bool) -> dict[str, str]:
-    """Inner loops of operators, with bodies for several cores, and the functions that they call:
-    those for cores with MVE, or the others. Templates are expanded when either are asked for."""
+    """Return tensor intrinsics and the functions that they call: those for cores with MVE, or the
+    others. They are apart, so that only the templates in use are expanded."""
     return _functions_of_all(_MVE_FILES if of_mve else _TENSOR_FILES)
 
 
 def mve_macros(functions: Collection[str]) -> str:
-    """The macros that these functions need, if some of them are for cores with MVE."""
+    """Return the macros that the functions for cores with MVE among these need."""
     if not any(map(is_of_mve, functions)):
         return ""
     used = [file for file in _MVE_FILES if not functions_of(file).keys().isdisjoint(functions)]
@@ -108,10 +108,10 @@ def mve_macros(functions: Collection[str]) -> str:
 
 
 def with_included(names: Iterable[str]) -> list[str]:
-    """Files after those that they include, each once."""
-    found: dict[str, None] = {}
+    """Return files and all that they include, each once and after the files that it includes."""
+    ordered: dict[str, None] = {}
     for name in names:
         included = re.findall(r'^#include "(.*)"$', file_of(name), re.MULTILINE)
-        found |= dict.fromkeys(with_included(normpath(join(dirname(name), i)) for i in included))
-        found[name] = None
-    return list(found)
+        ordered |= dict.fromkeys(with_included(normpath(join(dirname(name), i)) for i in included))
+        ordered[name] = None
+    return list(ordered)

@@ -1,17 +1,17 @@
-"""Templates of C: one text for functions that differ in numbers and names only.
+"""Templates of C: one text for functions that differ only in numbers and names.
 
-A template is C with these forms. Expressions are those of Python, clauses those of its
-comprehensions: `for c in range(C)`, `if P > 1`, or both.
+A template is C with the forms below. Expressions are Python expressions. Clauses are those of
+Python's comprehensions: `for c in range(C)`, `if P > 1`, or both.
 
-    $let name = expression   gives a name a value
+    $let name = expression   binds a name to a value
     $name, ${expression}     the value
-    $[text clause]           the text for each value, with commas between; if there is none, a
-                             comma beside it goes too
+    $[text clause]           the text for each value, separated by commas; without values, a comma
+                             beside it is removed too
     text $clause             a line for each value
-    $clause                  the lines as far as $end for each value; of an `if`, $else is allowed
+    $clause                  the lines up to $end for each value; without values, those after $else
 
-Terms with the factor 0, the factor 1 and the summand 0 vanish, and lines are broken as
-clang-format does it, wherever the template breaks them.
+Terms with the factor 0, factors 1 and summands 0 are removed. Lines are broken again as
+clang-format breaks them, regardless of the template's line breaks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NOTHING = "$[]"
 
 
 def _parts(count: int, size: int) -> list[range]:
-    """Return the numbers below `count`, up to `size` at a time."""
+    """Split the numbers below `count` into ranges of up to `size`."""
     return [range(first, min(first + size, count)) for first in range(0, count, size)]
 
 
@@ -43,7 +43,7 @@ _BUILTINS = {"__builtins__": {"len": len, "min": min, "range": range, "parts": _
 
 
 def expand(template: str, names: Names) -> str:
-    """Return the C of a template."""
+    """Return the C text of a template, with values for its free names."""
     lines = _expanded(_joined(template), {**_BUILTINS, **names})
     text = "\n".join(map(broken, lines))
     return re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
@@ -75,20 +75,20 @@ def _expanded(lines: Sequence[str], names: Names) -> Iterator[str]:
         elif block := _BLOCK.fullmatch(line):
             end, otherwise = _end_of_block(lines, position)
             values = _values(block[1], names)
-            for each in values:
-                yield from _expanded(lines[position:otherwise], {**names, **each})
+            for bound in values:
+                yield from _expanded(lines[position:otherwise], {**names, **bound})
             if not values:
                 yield from _expanded(lines[otherwise + 1 : end], names)
             position = end + 1
         elif repeated := _REPEATED.fullmatch(line):
-            for each in _values(repeated[2], names):
-                yield _filled(repeated[1], {**names, **each})
+            for bound in _values(repeated[2], names):
+                yield _filled(repeated[1], {**names, **bound})
         else:
             yield _filled(line, names)
 
 
 def _end_of_block(lines: Sequence[str], begin: int) -> tuple[int, int]:
-    """Return where the `$end` of a block is, and its `$else`, or the `$end` again."""
+    """Return the line numbers of a block's `$end` and `$else`; without `$else`, `$end` twice."""
     depth, otherwise = 1, 0
     for position in range(begin, len(lines)):
         depth += bool(_BLOCK.fullmatch(lines[position])) - (lines[position] == "$end")
@@ -100,7 +100,7 @@ def _end_of_block(lines: Sequence[str], begin: int) -> tuple[int, int]:
 
 
 def _values(clause: str, names: Names) -> list[Names]:
-    """Return the values of the names that a clause binds, once for each time that it holds."""
+    """Return the names that a clause binds, with their values in each of its iterations."""
     if clause.startswith("if "):
         clause = f"for _ in range(1) {clause}"
     bound = ", ".join(re.findall(r"\bfor (.+?) in ", clause))
@@ -118,12 +118,12 @@ def _code(expression: str) -> CodeType:
 
 
 def _filled(line: str, names: Names) -> str:
-    def listed(found: re.Match[str]) -> str:
-        texts = [_filled(found[1], {**names, **each}) for each in _values(found[2], names)]
+    def listed(match: re.Match[str]) -> str:
+        texts = [_filled(match[1], {**names, **bound}) for bound in _values(match[2], names)]
         return ", ".join(texts) or _NOTHING
 
-    def value(found: re.Match[str]) -> str:
-        return str(_evaluated(found[1] or found[2], names))
+    def value(match: re.Match[str]) -> str:
+        return str(_evaluated(match[1] or match[2], names))
 
     listed_line = _LIST.sub(listed, line).replace(f", {_NOTHING}", "").replace(f"{_NOTHING}, ", "")
     return _simplified(_VALUE.sub(value, listed_line.replace(_NOTHING, "")))
