@@ -41,8 +41,7 @@ _Known: TypeAlias = Mapping[tirx.Var, tirx.Expr]
 
 
 def copy_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return a kernel that copies runs of elements; None unless the operator only copies elements
-    and constants."""
+    """Return a kernel that copies runs; None unless the operator only copies data or constants."""
     block = only_block(call.func)
     if block is None:
         return None

@@ -179,8 +179,8 @@ class Pooling:
         row, column = self.first(0, y) + ky, self.first(1, x) + columns.begin
 
         def tap(k: tirx.Expr, n: int) -> tirx.Expr:
-            element: tirx.Expr = self.data[b, row, column + k, c + n]
-            return element
+            value: tirx.Expr = self.data[b, row, column + k, c + n]
+            return value
 
         distance = int(self.data.shape[3])
         return reduced(self.parts.reduction, tap, distance, columns.extent, acc)

@@ -48,8 +48,7 @@ class SumsOverAxes:
 
 
 def sums_over_axes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of sums or means by tiles of channels, the elements over the axes behind
-    the summed ones; None for other operators."""
+    """Return the kernel of sums or means over consecutive axes; None for other operators."""
     sums = sums_over_axes_of(call)
     if sums is None:
         return None
