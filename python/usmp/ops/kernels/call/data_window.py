@@ -15,7 +15,7 @@ from usmp.ops.window import Layout, Window
 def data_window(
     parts: OperatorParts, data: tirx.Var, channel: tirx.Expr, layout: str = "NHWC"
 ) -> Window | None:
-    """Return the kernel window over the data; None if the layout of data or output is another one.
+    """Return the kernel window over the data; None unless data has `layout` and the output is NHWC.
 
     Parameters
     ----------
@@ -23,8 +23,6 @@ def data_window(
         the parameter that holds the data.
     channel
         the index of the data channel that the reduction reads.
-    layout
-        the layout of the data; that of the output is NHWC.
     """
     load, shapes = parts.load_of(data), (data.shape, parts.output.shape)
     if load is None or any(len(shape) != 4 for shape in shapes) or len(parts.axes) < 6:

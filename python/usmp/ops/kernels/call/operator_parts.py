@@ -79,8 +79,7 @@ class OperatorParts:
 
     @property
     def covers_batches_and_channels(self) -> bool:
-        """Whether each batch and channel of an NHWC output has accumulators, maybe not each row and
-        column."""
+        """Whether all batches and channels of NHWC outputs have accumulators; rows may have none."""
         is_image = len(self._stored) == 4
         return is_image and self._computed[::3] == self._stored[::3]
 
@@ -133,8 +132,7 @@ def substituted(expr: tirx.Expr, known: Mapping[tirx.Var, tirx.Expr]) -> tirx.Ex
 
 
 def take_apart(func: tirx.PrimFunc) -> OperatorParts | None:
-    """Return the parts of a PrimFunc in blocks; None unless it is one reduction with an
-    element-wise epilogue."""
+    """Return the parts of a PrimFunc; None unless it is a reduction with element-wise epilogue."""
     if not isinstance(func.body, s_tir.SBlockRealize):
         return None
     schedule = s_tir.Schedule(IRModule({"main": func}), error_render_level="none")

@@ -35,10 +35,8 @@ class WeightedOperator:
 
     Parameters
     ----------
-    func, parts
-        the PrimFunc, its reduction and epilogue.
-    record
-        of the operator that sums products, the first of those that were fused.
+    func, parts, record
+        the PrimFunc, its reduction and epilogue, and the record of the operator that sums products.
     data, weight
         parameters of the PrimFunc.
     values
@@ -86,8 +84,7 @@ class WeightedOperator:
         folds
             whether to fold the zero point's products over all taps into the bias.
         together
-            whether a tensor intrinsic rescales the accumulators of a tile together, so that
-            compilers may use vectors.
+            whether a tensor intrinsic rescales a whole tile, so that compilers may use vectors.
         """
         records = self._records(weight, folds) if folds else None
         if records is not None:
@@ -105,9 +102,8 @@ class WeightedOperator:
         return rescale_records(first, self.multiplier, self.shift, accumulators)
 
     def folded_bias(self, weight: np.ndarray) -> np.ndarray | None:
-        """Return the bias with the zero point's products folded in: (channels) of int64.
-
-        None if a partial sum might overflow 32 bits.
+        """Fold the zero point's products into the bias: (channels) of int64; None if a partial sum
+        might overflow 32 bits.
 
         Parameters
         ----------
