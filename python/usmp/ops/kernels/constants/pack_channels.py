@@ -5,9 +5,8 @@ bits and a shift. Three observations reduce them to six or seven bytes:
 
 - Biases are small: mostly 16 to 20 bits.
 - A multiplier has its highest bit set, and the shifts of a layer differ by little.
-- A sum of products has a known range, so the low bits of the multiplier may change no output. A
-  shorter multiplier is used only if it gives the same output for every accumulator of the range.
-  The thresholds at which the output changes prove that.
+- A sum of products has a known range, so low bits of the multiplier may not matter. A shorter one
+  is used only if it gives the same output for each accumulator, proved at the output's thresholds.
 
 If the weights of a channel are so small that its output does not depend on the data, the channel
 may have any shift: its weights become zero, and its factor a power of two.
@@ -32,7 +31,7 @@ _LEAST_MANTISSA_BITS = 16
 _NEARBY = (0, 1, -1, 2, -2, 3, -3, 4, -4)
 """Distances from the nearest shorter multiplier, in the order in which they are tried."""
 _NEAR = 8
-"""A margin, in accumulator values, by which rounding twice rarely moves a threshold."""
+"""The margin, in accumulators, within which rounding twice moves nearly all thresholds."""
 
 
 @dataclass(frozen=True)

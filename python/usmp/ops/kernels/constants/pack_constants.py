@@ -31,14 +31,10 @@ class _Ending:
         the call that rescales.
     rounding
         the rounding of `call`.
-    accumulator
-        the load of an accumulator.
-    channel
-        the index of its channel.
-    parameters
-        weight, bias, multiplier and shift.
-    values
-        the constants of `parameters`.
+    accumulator, channel
+        the load of an accumulator, and the index of its channel.
+    parameters, values
+        weight, bias, multiplier and shift: parameters and constants.
     """
 
     call: Call
@@ -195,10 +191,8 @@ def _with_constants(
     scaled: tirx.Expr,
     known: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> OperatorCall:
-    """Replace an operator's bias and factors by the constants `added`, and `call` by `scaled`.
-
-    `known` is bias, multiplier and shift, as the new constants hold them.
-    """
+    """Replace bias and factors by the constants `added`, which hold the values `known`, and the
+    call that rescales by `scaled`."""
     own_weight, bias, *factors = ending.parameters
     params: list[tirx.Var] = []
     constants: list[np.ndarray | None] = []
