@@ -15,7 +15,7 @@ Indices: TypeAlias = "tuple[tirx.Expr, ...]"
 
 @dataclass(frozen=True)
 class Rescaling:
-    """Statements that rescale the accumulators of a tile together; they begin with 0.
+    """Statements that rescale the accumulators of a tile together. These accumulators begin with 0.
 
     Parameters
     ----------

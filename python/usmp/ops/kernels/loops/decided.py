@@ -34,8 +34,7 @@ _ARITHMETIC: Mapping[type, Callable[[Any, Any], Any]] = {
 
 
 def turning_points(expr: tirx.Expr, var: tirx.Var, extent: int) -> list[int]:
-    """Return the values of `var`, from 1 to `extent` - 1, at which comparisons in `expr` that
-    depend on `var` alone change their result."""
+    """Return the values of `var` in [1, `extent`) at which comparisons of `var` alone change."""
     points: set[int] = set()
     for comparison in _comparisons(expr):
         truth = _values(comparison, {var: range(extent)})

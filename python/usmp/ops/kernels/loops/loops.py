@@ -25,8 +25,7 @@ def loop(
 
 
 def nested(body: Callable[..., tirx.Stmt], **extents: tirx.Expr | int) -> tirx.Stmt:
-    """Return nested loops around `body`, which takes their indices. `extents` has the outermost
-    loop first."""
+    """Return nested loops, the outermost first, around `body`, which takes their indices."""
     if not extents:
         return body()
     (name, extent), *inner = extents.items()
