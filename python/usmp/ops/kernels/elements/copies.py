@@ -41,7 +41,7 @@ _Known: TypeAlias = Mapping[tirx.Var, tirx.Expr]
 
 
 def copy_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return a kernel that copies runs; None unless the operator only copies data or constants."""
+    """Return a kernel that copies runs; None unless the operator only copies elements."""
     block = only_block(call.func)
     if block is None:
         return None
@@ -99,8 +99,8 @@ class _Copies:
     def of_axis(
         self, axis: int, value: tirx.Expr, outer: _Known, ranges: Mapping[tirx.Var, range]
     ) -> _Statement | None:
-        """Return the statement that stores `value` over an axis and all inner axes, at indices
-        `outer` of the outer axes, which lie in `ranges`. None if there are no runs."""
+        """Return the statement that stores `value` over an axis and all inner axes; None if there
+        are no runs. `outer` has indices of the outer axes, `ranges` their ranges."""
         var, extent = self.axes[axis], self.extents[axis]
         parts = []
         bounds = [0, *turning_points(value, var, extent), extent]
@@ -141,7 +141,7 @@ class _Copies:
         return {**outer, self.axes[axis]: first, **zeros}
 
     def _is_run(self, axis: int, value: tirx.Expr, ranges: Mapping[tirx.Var, range]) -> bool:
-        """Return whether the elements over this axis and all inner axes are a run in the source."""
+        """Return whether elements over this and all inner axes are a run, or one repeated byte."""
         if isinstance(value, tirx.IntImm | tirx.FloatImm):
             return _byte_of(value) is not None
         if not isinstance(value, TensorLoad) or value.ty.dtype != self.output.dtype:

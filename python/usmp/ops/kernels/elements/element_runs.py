@@ -24,7 +24,7 @@ _REPEATED = 128
 """The most bytes on the stack that are filled with a broadcast element."""
 
 Compute: TypeAlias = Callable[[Sequence[Line], Line, int], tirx.Stmt]
-"""Computes elements from a line for each term. It takes these, the output and a count."""
+"""Returns the statement that computes a count of output elements from a line for each term."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class ElementRuns:
         return kernel(call, [TiledBody(self.stmt(), schedule)], {}, rows)
 
     def by_rows(self, least: int) -> ElementRuns | None:
-        """Return runs within one row, the outermost axis with an extent above 1. None if runs are
-        within rows already, or would have fewer than `least` elements."""
+        """Return runs that do not cross the outermost axis with an extent above 1. None if these
+        runs already do not, or would have fewer than `least` elements."""
         extents = [int(extent) for extent in self._output.shape]
         outer = next((axis + 1 for axis, extent in enumerate(extents) if extent > 1), 0)
         runs = replace(self, outer=outer)
@@ -78,7 +78,7 @@ class ElementRuns:
 
     @cached_property
     def _first(self) -> int:
-        """The outermost axis without a loop: from it on, each term is consecutive as the output is,
+        """The outermost axis without a loop: from it on, each term is consecutive like the output,
         or broadcast."""
         runs = (min(self._followed(term), self._repeated(term)) for term in self.terms)
         return max(self.outer, *runs)
@@ -91,7 +91,7 @@ class ElementRuns:
         return prod(int(extent) for extent in self._output.shape[self._first :])
 
     def _followed(self, term: TensorLoad) -> int:
-        """Return the outermost axis from which on a term is consecutive as the output is."""
+        """Return the outermost axis from which on a term is consecutive like the output."""
         first = len(self._axes)
         for back in range(1, min(len(self._axes), len(term.indices)) + 1):
             is_axis = term.indices[-back].same_as(self._axes[-back])
