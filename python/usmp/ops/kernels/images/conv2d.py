@@ -2,8 +2,7 @@
 
 Loops over tiles of pixels are outermost, in raster order, and loops over channels within, so that
 outputs may overwrite inputs after their last use. A tile whose windows lie in the data needs no
-guard. At the border, each pixel is computed by itself, from the taps that lie in the data, or from
-a copy of its window.
+guard. At the border, tiles read copies of their windows, or pixel by pixel the taps in the data.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class RowTiles:
     number
         number of tiles.
     inner
-        tiles with windows that all lie in the columns of the data.
+        tiles whose windows all lie within the columns of the data.
     """
 
     origin: int

@@ -267,8 +267,7 @@ class _Tile:
         return element
 
     def _added(self, term: Callable[[tirx.Expr], tirx.Expr]) -> tirx.Stmt:
-        """Return a loop that adds `term` to each channel. It stays a loop, because the time of
-        analyses grows with the number of statements."""
+        """Add `term` to each channel: in a loop, because many statements slow down analyses."""
         return loop(
             "n", self.number, lambda n: tirx.BufferStore(self.acc, self.acc[n] + term(n), [n])
         )

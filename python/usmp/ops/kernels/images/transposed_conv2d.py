@@ -52,7 +52,7 @@ class SidePhase:
 
     @property
     def padding(self) -> int:
-        """The number of data rows before the first one that g = 0 would read."""
+        """The number of rows before the data that g = 0 reads."""
         return self.taps - 1 - self.side.padding // self.side.stride
 
     @property

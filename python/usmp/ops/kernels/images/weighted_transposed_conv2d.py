@@ -126,8 +126,7 @@ def _replaced(
     parts: Sequence[_OperatorPhase],
     endings: Sequence[Ending],
 ) -> dict[tirx.Var, list[tuple[tirx.Var, np.ndarray]]]:
-    """Return the kernel's parameters in the place of the operator's: weights of each phase that has
-    any, and records."""
+    """Return the parameters in place of the operator's: weights of phases with taps, records."""
     constants: dict[tirx.Var, np.ndarray] = {}
     replaced: dict[tirx.Var, list[tuple[tirx.Var, np.ndarray]]] = {}
     for phase, part, ending in zip(by_phase, parts, endings, strict=True):
