@@ -95,8 +95,7 @@ def _summed_loads(parts: OperatorParts) -> list[TensorLoad]:
 
 
 def _has_vectors(parts: OperatorParts) -> bool:
-    """Return whether C compilers vectorize the plain loops well: consecutive products multiply
-    consecutive bytes."""
+    """Return whether C compilers vectorize the plain loops: products are of consecutive bytes."""
     loads = _summed_loads(parts)
     is_row = parts.extents[-1] >= _VECTOR and all(
         mentions(load.indices[-1], parts.axes[-1]) for load in loads
