@@ -71,7 +71,7 @@ def sums_over_axes_of(call: OperatorCall) -> SumsOverAxes | None:
     first, end = axes[0], axes[-1] + 1
     if axes != list(range(first, end)) or end == len(extents):
         return None
-    if not _is_read_as_it_lies(parts, data, axes):
+    if not _reads_in_order(parts, data, axes):
         return None
     counts = prod(extents[:first]), prod(extents[first:end]), prod(extents[end:])
     return SumsOverAxes(parts, data, *counts)
@@ -87,7 +87,7 @@ def _summed(parts: OperatorParts) -> tirx.Var | None:
     return element.source if is_alone else None
 
 
-def _is_read_as_it_lies(parts: OperatorParts, data: tirx.Var, axes: Sequence[int]) -> bool:
+def _reads_in_order(parts: OperatorParts, data: tirx.Var, axes: Sequence[int]) -> bool:
     """Return whether the data's axes are in order: those of the output around the summed ones."""
     kept, summed = parts.axes[: len(parts.indices)], parts.axes[len(parts.indices) :]
     (load,) = nodes_of(parts.sum, TensorLoad)
