@@ -64,7 +64,7 @@ class Addition:
     @property
     def arguments(self) -> list[int]:
         """The arguments of the vector function. A second term with the factor one half is doubled
-        before, and divided by two after the product, because the function shifts by 1 or more."""
+        before the product and halved after it: that is exact, and the function needs a shift."""
         second = self.second
         more, right = (1, 1) if second.is_half else (0, -second.shift)
         return [

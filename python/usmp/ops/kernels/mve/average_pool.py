@@ -85,7 +85,7 @@ def _loops(pooling: Pooling, count: int, limits: Limits) -> tirx.Stmt:
 
 def reciprocal_of(count: int) -> Pair:
     """Return a reciprocal of 16 bits, and the right shift of the high half of a product with it,
-    which divide sums of up to 256 bytes. The reciprocal is rounded up to 2**-(16 + shift)."""
+    to divide sums of up to 256 bytes. The reciprocal is 2**(16 + shift) / count, rounded up."""
     shift = 0
     while (1 << (16 + shift)) // count < 1 << 15:
         shift += 1

@@ -54,7 +54,7 @@ from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 
 _KEPT = 128
-"""The bytes of the convolution that are buffered for its epilogue, if more than two pixels fit."""
+"""The bytes of the convolution that are buffered for its epilogue; two pixels may be more."""
 
 
 def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
@@ -114,11 +114,10 @@ def _kept_pixels(channels: int) -> int:
 
 @dataclass(frozen=True)
 class _Convolution:
-    """A convolution, whose epilogue is `after`; `copies` windows are copied at a time.
+    """A convolution with its epilogue `after`; `copies` windows are copied at a time.
 
-    `copies_pairs`: two pixels are copied to the output after both are computed. `keeps_on_stack`:
-    scratch memory is on the stack, not in a pool. `reads_taps`: no window is copied. `keeps_left`:
-    the first pixels of a row are stored after all of them are computed.
+    Outputs are buffered before they are stored: of two pixels if it `copies_pairs`, of the first
+    pixels of a row if it `keeps_left`. If it `reads_taps`, no window is copied.
     """
 
     operator: WeightedOperator
@@ -134,16 +133,14 @@ class _Convolution:
     by_rows: bool = False
 
     def on_the_stack(self) -> _Convolution | None:
-        """Return a variant with scratch memory on the stack, which cannot raise the peak of a pool;
-        None if it needs none, or one window at a time does not fit."""
+        """Return a variant with scratch memory on the stack, not in pools; None if none fits."""
         sizes = [replace(self, copies=copies) for copies in range(self.copies, 0, -1)] or [self]
         fitting = (size for size in sizes if 0 < size._scratch().size_bytes <= MOST_ON_STACK)
         largest = next(fitting, None)
         return None if largest is None else replace(largest, keeps_on_stack=True)
 
     def without_copies(self) -> _Convolution | None:
-        """Return a variant that reads taps in place, one pixel at a time; None if its scratch
-        memory does not fit the stack."""
+        """Return a variant with taps in place; None if its scratch memory exceeds the stack."""
         variant = replace(self, copies=1, keeps_on_stack=True, reads_taps=True)
         return variant if variant._scratch().size_bytes <= MOST_ON_STACK else None
 
@@ -168,7 +165,7 @@ class _Convolution:
             tile = "2 pixels x 4 channels" if is_pair else "1 pixel x 4 channels"
         after = ", copied" if self.copies_pairs else ""
         if self.keeps_on_stack:
-            # Equally fast. Add one, because unlike those of pools, these bytes are not shared.
+            # Equally fast, but prefer pools: other buffers cannot share bytes of the stack.
             after, instructions = ", windows on the stack", instructions + 1
         if self.keeps_left:
             after, instructions = f"{after}, the left ones copied", instructions + pixels
@@ -214,7 +211,7 @@ class _Convolution:
 
     @property
     def is_one_line(self) -> bool:
-        """Whether all pixels of an image are computed as one row, as they are consecutive."""
+        """Whether all pixels of an image are computed as one row, because they are consecutive."""
         several = self.is_followed or self.reads_planes or self.by_rows
         return not several and self.window.is_pointwise
 

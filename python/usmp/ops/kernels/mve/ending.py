@@ -56,8 +56,8 @@ class VectorEnding:
         return bool(self.rest[0].same_as(self.rest[1]))
 
     def functions(self, core: Core) -> Compute | None:
-        """Return the computation of outputs from clamped int8 values; None if these are the
-        outputs, or vectors cannot compute them."""
+        """Return the functions that compute outputs from the clamped int8 value; None if there are
+        none, or vectors cannot compute them."""
         value, kept = self.rest
         inner, functions = functions_of(value, core)
         return functions if inner.same_as(kept) else None
@@ -157,10 +157,8 @@ def rescaled(
     rounding: Rounding,
     together: int = 4,
 ) -> tirx.Expr:
-    """Return an accumulator that is rescaled by a record and clamped, as int8.
-
-    The record's first number is at `index`, its multiplier `together` elements later.
-    """
+    """Return an accumulator that is rescaled by a record and clamped, as int8. The record is at
+    `index`, its multiplier `together` elements later."""
     packed, multiplier = records[index], records[index + together]
     if rounding is Rounding.AS_FLOAT:
         return limits.clamp(

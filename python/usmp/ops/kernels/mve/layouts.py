@@ -31,11 +31,8 @@ def copy_instructions(window: Window, channels: int) -> int:
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of taps: rows at a `distance`, in the data or in `copies` copied windows.
-
-    If it `has_whole_taps`, each row is within one tap, so that windows can stay in place. If
-    `in_quads`, pixels are computed four at a time.
-    """
+    """The layout of taps: rows at a `distance`, in the data or in `copies` copied windows. If it
+    `has_whole_taps`, each row is within one tap. If `in_quads`, pixels are computed in fours."""
 
     rows: Rows
     distance: int
@@ -91,8 +88,7 @@ def layout_of(window: Window, channels: int, outputs: int, kept: int) -> Layout 
 
 
 def layout_of_planes(taps: int, room: int) -> Layout | None:
-    """Return the layout of windows copied from NCHW data; None if two windows take more than `room`
-    bytes."""
+    """Return the layout of windows copied from NCHW data; None if two exceed `room` bytes."""
     joined = split_run(taps)
     if joined is None or 2 * taps > room:
         return None

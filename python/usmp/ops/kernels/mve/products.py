@@ -113,8 +113,8 @@ class Products:
     limits, rounding
         of the outputs.
     first
-        where the weights and records begin: after so many times `channels` channels if `in_quads`,
-        else after so many times four channels.
+        number of preceding blocks in `weight` and `records`: of `channels` channels if `in_quads`,
+        else of four channels.
     in_quads
         whether pixels are computed four at a time, with at most `MOST_IN_QUADS` channels, whose
         weights and records are not interleaved.

@@ -112,7 +112,7 @@ def _limited(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Compute] | None:
 
 
 def _clamped(limits: Limits, lines: Sequence[Line], output: Line, count: int) -> tirx.Stmt:
-    """Clamp elements, by the maximum of a single pixel: that function has limits, too."""
+    """Clamp elements by the function for maxima, over a window of one tap."""
     (line,) = lines
 
     def store(i: tirx.Expr) -> tirx.Stmt:
