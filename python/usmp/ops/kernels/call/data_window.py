@@ -28,19 +28,19 @@ def data_window(
     if load is None or any(len(shape) != 4 for shape in shapes) or len(parts.axes) < 6:
         return None
     b, y, x, _, ky, kx, *_ = parts.axes
-    batch, row, column, own = Layout(layout).named(load.indices)
+    batch, row, column, data_channel = Layout(layout).named(load.indices)
     extents = dict(zip(parts.axes, parts.extents, strict=True))
     sides = [_moves(row, y, ky, extents), _moves(column, x, kx, extents)]
     analyzer = Analyzer()
     for axis, extent in extents.items():
         analyzer.bind(axis, Range(0, extent))
-    is_same = analyzer.can_prove_equal(batch, b) and analyzer.can_prove_equal(own, channel)
+    is_same = analyzer.can_prove_equal(batch, b) and analyzer.can_prove_equal(data_channel, channel)
     if not is_same or None in sides:
         return None
     strides, dilations, padding = zip(*(side for side in sides if side), strict=True)
     (height, width), (rows, columns) = (
-        [int(extent) for extent in Layout(own).named(shape)[1:3]]
-        for own, shape in zip((layout, "NHWC"), shapes, strict=True)
+        [int(extent) for extent in Layout(name).named(shape)[1:3]]
+        for name, shape in zip((layout, "NHWC"), shapes, strict=True)
     )
     kernel = parts.extents[4], parts.extents[5]
     return Window((height, width), kernel, strides, dilations, padding, (rows, columns))

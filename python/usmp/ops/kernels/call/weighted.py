@@ -72,7 +72,7 @@ class WeightedOperator:
         self, constants: list[tuple[tirx.Var, np.ndarray]]
     ) -> dict[tirx.Var, list[tuple[tirx.Var, np.ndarray]]]:
         """Replace the parameters of the weight and the ending by these parameters and constants."""
-        return {self.weight: constants, **{own: [] for own in self.ending}}
+        return {self.weight: constants, **{param: [] for param in self.ending}}
 
     def ending_of(self, weight: np.ndarray, folds: bool, together: bool = False) -> Ending:
         """Return the initial values and the epilogue of the accumulators.
