@@ -75,7 +75,9 @@ def with_packed_constants(call: OperatorCall) -> OperatorCall:
         factor = [int32(value) for value in factors.pop()]
     else:
         arrays = [multiplier.astype(np.int32), shift.astype(np.int8)]
-        buffers = [_parameter(own, name) for own, name in zip(arrays, CONSTANTS[2:], strict=True)]
+        buffers = [
+            _parameter(array, name) for array, name in zip(arrays, CONSTANTS[2:], strict=True)
+        ]
         factor = [int32(buffer[ending.channel]) for buffer in buffers]
         added += zip(buffers, arrays, strict=True)
     scaled = multiply(total, factor[0], factor[1], ending.rounding)
@@ -89,16 +91,16 @@ def _with_records(
     weight = ending.values[0]
     if packed.is_constant.any():
         weight = without_channels(weight, record.inputs[1], packed.is_constant)
-    buffers = [_parameter(own, "records") for own in packed.records]
+    buffers = [_parameter(array, "records") for array in packed.records]
     scaled = _rescaled(packed, ending.accumulator, ending.channel, buffers)
-    known = (packed.bias, packed.multiplier, packed.shifts)
+    arrays = (packed.bias, packed.multiplier, packed.shifts)
     added = [*zip(buffers, packed.records, strict=True)]
-    return _with_constants(call, ending, weight, added, scaled, known)
+    return _with_constants(call, ending, weight, added, scaled, arrays)
 
 
 def _ending(call: OperatorCall) -> _Ending | None:
     """Return the epilogue of an operator; None if it has not exactly one of this form."""
-    known = {
+    constants = {
         param: values
         for param, values in zip(call.func.params, call.constants, strict=False)
         if values is not None
@@ -107,20 +109,20 @@ def _ending(call: OperatorCall) -> _Ending | None:
         ending
         for rescale in nodes_of(call.func.body, Call)
         if (rounding := rounding_of(rescale)) is not None
-        if (ending := _ending_of(call.func, known, rescale, rounding)) is not None
+        if (ending := _ending_of(call.func, constants, rescale, rounding)) is not None
     ]
     return endings[0] if len(endings) == 1 else None
 
 
 def _ending_of(
-    func: tirx.PrimFunc, known: Mapping[tirx.Var, np.ndarray], rescale: Call, rounding: Rounding
+    func: tirx.PrimFunc, constants: Mapping[tirx.Var, np.ndarray], rescale: Call, rounding: Rounding
 ) -> _Ending | None:
     _, total, *factor = rescale.args
     if not isinstance(total, tirx.Add):
         return None
     bias = total.b.value if isinstance(total.b, tirx.Cast) else total.b
     loads = [bias, *factor]
-    if not all(isinstance(load, TensorLoad) and load.source in known for load in loads):
+    if not all(isinstance(load, TensorLoad) and load.source in constants for load in loads):
         return None
     accumulator = total.a
     weights = {
@@ -128,14 +130,14 @@ def _ending_of(
         for store in nodes_of(func.body, tirx.BufferStore)
         if isinstance(accumulator, TensorLoad) and store.buffer.same_as(accumulator.source)
         for load in nodes_of(store.value, TensorLoad)
-        if load.source in known
+        if load.source in constants
     }
     parameters = (*weights, *(load.source for load in loads))
     reads = [load for load in nodes_of(func.body, TensorLoad) if load.source in parameters]
     # One load of each parameter, so that nothing else depends on their values.
     if len({*parameters}) != 4 or len(reads) != 4:
         return None
-    values = tuple(known[param] for param in parameters)
+    values = tuple(constants[param] for param in parameters)
     channel = bias.indices[0]
     return _Ending(rescale, rounding, accumulator, channel, parameters, values)
 
@@ -189,9 +191,9 @@ def _with_constants(
     weight: np.ndarray,
     added: Sequence[tuple[tirx.Var, np.ndarray]],
     scaled: tirx.Expr,
-    known: tuple[np.ndarray, np.ndarray, np.ndarray],
+    arrays: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> OperatorCall:
-    """Replace bias and factors by the constants `added`, which hold the values `known`, and the
+    """Replace bias and factors by the constants `added`, which hold the values `arrays`, and the
     call that rescales by `scaled`."""
     own_weight, bias, *factors = ending.parameters
     params: list[tirx.Var] = []
@@ -219,7 +221,7 @@ def _with_constants(
         ],
     )
     func = tirx.PrimFunc(params, body, func.ret_type, func.attrs)
-    return OperatorCall(func, tuple(constants), tuple(arguments), known)
+    return OperatorCall(func, tuple(constants), tuple(arguments), arrays)
 
 
 def _with_reads(
@@ -227,16 +229,16 @@ def _with_reads(
 ) -> s_tir.SBlock:
     """Replace bias and factors by the buffers `added` in the regions that a block reads."""
     removed = ending.parameters[1:]
-    kept = [region for region in block.reads if region.source not in removed]
-    if len(kept) == len(block.reads):
+    reads = [region for region in block.reads if region.source not in removed]
+    if len(reads) == len(block.reads):
         return block
     for buffer, values in added:
         ranges = [Range.from_min_extent(ending.channel, 1)]
         ranges += [Range.from_min_extent(0, extent) for extent in values.shape[1:]]
-        kept.append(tirx.BufferRegion(buffer, ranges))
+        reads.append(tirx.BufferRegion(buffer, ranges))
     return s_tir.SBlock(
         block.iter_vars,
-        kept,
+        reads,
         block.writes,
         block.name_hint,
         block.body,
