@@ -92,7 +92,7 @@ class Accumulators:
         tile = (len(pixels), channels)
         together = self.together if self.together and tile in self.together.tiles else None
         zero = tirx.IntImm("int32", 0)
-        begun = [
+        initial = [
             tirx.BufferStore(acc, zero if together else self.first(c + n), [p * channels + n])
             for p in range(len(pixels))
             for n in range(channels)
@@ -102,4 +102,4 @@ class Accumulators:
         for p, pixel in enumerate(pixels):
             stores = [store(acc[p * channels + n], (*pixel, c + n)) for n in range(channels)]
             stored += stores if guard is None else [guard(p, sequence(stores))]
-        return [tirx.AllocBuffer(acc), *begun, products(acc), *stored]
+        return [tirx.AllocBuffer(acc), *initial, products(acc), *stored]
