@@ -41,7 +41,7 @@ _Known: TypeAlias = Mapping[tirx.Var, tirx.Expr]
 
 
 def copy_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return a kernel that copies runs; None unless the operator only copies elements."""
+    """Return a kernel that copies runs of elements; None for operators that compute anything."""
     block = only_block(call.func)
     if block is None:
         return None
@@ -99,8 +99,7 @@ class _Copies:
     def of_axis(
         self, axis: int, value: tirx.Expr, outer: _Known, ranges: Mapping[tirx.Var, range]
     ) -> _Statement | None:
-        """Return the statement that stores `value` over an axis and all inner axes; None if there
-        are no runs. `outer` has indices of the outer axes, `ranges` their ranges."""
+        """Return the stores of an axis, at `outer` indices in `ranges`; None if it has no runs."""
         var, extent = self.axes[axis], self.extents[axis]
         parts = []
         bounds = [0, *turning_points(value, var, extent), extent]
