@@ -72,8 +72,8 @@ def convolution(conv: Convolution, pixels: int, channels: Sequence[int]) -> tirx
         x = tile * pixels + row.origin
         guard = [*within(y, rows, window.output[0]), *within(tile, inner, row.number)]
         if conv.reads_planes:
-            some = inner.first < inner.end and rows.first < rows.end
-            is_inside = tirx.all(*guard) if guard and some else None
+            has_inner = inner.first < inner.end and rows.first < rows.end
+            is_inside = tirx.all(*guard) if guard and has_inner else None
             return patched_planes(conv, (b, y, x), pixels, channels, is_inside)
         whole = own_function(
             "tile",

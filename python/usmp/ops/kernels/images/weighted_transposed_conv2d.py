@@ -132,7 +132,7 @@ def _replaced(
     for phase, part, ending in zip(by_phase, parts, endings, strict=True):
         of_phase = ending.replaced(phase.conv.weight, part.flat.ravel())
         constants |= {buffer: values for buffer, values in of_phase[operator.weight] if values.size}
-        replaced |= {own: [] for own in of_phase if not own.same_as(operator.weight)}
+        replaced |= {param: [] for param in of_phase if not param.same_as(operator.weight)}
     return replaced | {operator.weight: list(constants.items())}
 
 
