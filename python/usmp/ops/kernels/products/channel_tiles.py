@@ -227,12 +227,12 @@ class _Tiles:
         self, known: _Known, guards: list[tirx.Expr], is_inside: bool = False
     ) -> tirx.Stmt:
         def tile(begin: tirx.Expr, size: int) -> list[tirx.Stmt]:
-            here = {**known, self.last: begin}
-            inside = self._inside(here, guards, size)
+            bindings = {**known, self.last: begin}
+            inside = self._inside(bindings, guards, size)
             if inside is None:
-                return list(self._tile(here, size, is_inside))
-            whole = sequence(self._tile(here, size, True))
-            return [tirx.IfThenElse(inside, whole, self._guarded_tile(here, size))]
+                return list(self._tile(bindings, size, is_inside))
+            whole = sequence(self._tile(bindings, size, True))
+            return [tirx.IfThenElse(inside, whole, self._guarded_tile(bindings, size))]
 
         extent = int(self.parts.output.shape[-1])
         return loop_by_tiles("j", extent, self.sizes, tile, str(self.last.ty.dtype))
@@ -296,13 +296,13 @@ class _Tiles:
         """Return loops over reduction axes that add products where the guards hold. A guard is
         hoisted out of the loops that it does not depend on."""
         inner = [axis for axis, _ in axes] + ([self.last] if size > 1 else [])
-        here: list[tirx.Expr] = []
-        later: list[tirx.Expr] = []
+        hoisted: list[tirx.Expr] = []
+        remaining: list[tirx.Expr] = []
         for guard in guards:
-            (later if any(mentions(guard, axis) for axis in inner) else here).append(guard)
-        if here:
-            sums = self._sums(known, axes, acc, size, later, added)
-            return tirx.IfThenElse(substituted(reduce(tirx.And, here), known), sums, None)
+            (remaining if any(mentions(guard, axis) for axis in inner) else hoisted).append(guard)
+        if hoisted:
+            sums = self._sums(known, axes, acc, size, remaining, added)
+            return tirx.IfThenElse(substituted(reduce(tirx.And, hoisted), known), sums, None)
         if axes:
             (first, extent), *rest = axes
             return loop(
@@ -322,12 +322,12 @@ class _Tiles:
             factors.append(shared)
 
         def update(n: tirx.Expr) -> tirx.Stmt:
-            here = {**known, self.last: known[self.last] + n}
-            value = acc[n] + substituted(factors[0] * factors[1], here).astype(self.dtype)
+            bindings = {**known, self.last: known[self.last] + n}
+            value = acc[n] + substituted(factors[0] * factors[1], bindings).astype(self.dtype)
             store = tirx.BufferStore(acc, value, [n])
             if not guards:
                 return store
-            return tirx.IfThenElse(substituted(reduce(tirx.And, guards), here), store, None)
+            return tirx.IfThenElse(substituted(reduce(tirx.And, guards), bindings), store, None)
 
         return sequence([*binds, unrolled_loop("n", size, update, str(self.last.ty.dtype))])
 

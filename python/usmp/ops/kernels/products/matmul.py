@@ -66,7 +66,7 @@ def _matmul(parts: OperatorParts) -> _Matmul | None:
     first, second = centered(parts.sum.a), centered(parts.sum.b)
     if first is None or second is None or str(parts.accumulator.dtype) != "int32":
         return None
-    (left, offset), (right, other) = first, second
+    (left, offset), (right, right_offset) = first, second
     if not isinstance(left, TensorLoad) or not isinstance(right, TensorLoad):
         return None
     *batch, row, column, k = parts.axes
@@ -78,7 +78,7 @@ def _matmul(parts: OperatorParts) -> _Matmul | None:
         return None
     if left.source.same_as(right.source) or depth * _MOST_PRODUCT >= _MOST_SUM:
         return None
-    return _Matmul(parts, left, right, (offset, other), is_transposed, tuple(batch))
+    return _Matmul(parts, left, right, (offset, right_offset), is_transposed, tuple(batch))
 
 
 def _ends_with(load: TensorLoad, *axes: tirx.Var) -> bool:
@@ -171,19 +171,19 @@ class _Matmul:
         """Return the statements of all columns of a tile of rows."""
         data = Run(self.first.source, self._indices(self.first, batch, row, 0), self.depth)
         begun = tirx.decl_buffer((number,), "int32", "begun", scope="local")
-        offset, other = self.offsets
-        first = tirx.IntImm("int32", offset * other * self.depth)
+        offset, right_offset = self.offsets
+        first = tirx.IntImm("int32", offset * right_offset * self.depth)
         stmts: list[tirx.Stmt] = []
-        if other:
+        if right_offset:
             stores = [tirx.BufferStore(begun, first, [p]) for p in range(number)]
             stmts = [
                 tirx.AllocBuffer(begun),
                 *stores,
-                weight_sums(data, self.depth, other, begun, number),
+                weight_sums(data, self.depth, right_offset, begun, number),
             ]
 
         def begin(p: int) -> tirx.Expr:
-            return begun[p] if other else first
+            return begun[p] if right_offset else first
 
         def tile(column: tirx.Expr, size: int) -> list[tirx.Stmt]:
             return self._tile((*batch, row), column, (number, size), data, begin)
@@ -221,11 +221,11 @@ class _Matmul:
             *(self._store(acc[i], index) for i, index in enumerate(indices)),
         ]
 
-    def _indices(self, load: TensorLoad, batch: Indices, place: tirx.Expr, which: int) -> Indices:
-        """Return the indices of the first element of a row (`which` is 0) or a column (1)."""
+    def _indices(self, load: TensorLoad, batch: Indices, place: tirx.Expr, side: int) -> Indices:
+        """Return the indices of the first element of a row (`side` is 0) or a column (1)."""
         *_, row, column, k = self.parts.axes
         known = dict(zip(self.batch, batch, strict=True))
-        known |= {(row, column)[which]: place, k: tirx.IntImm("int32", 0)}
+        known |= {(row, column)[side]: place, k: tirx.IntImm("int32", 0)}
         return tuple(substituted(index, known) for index in load.indices)
 
     def _store(self, accumulator: tirx.Expr, indices: Indices) -> tirx.Stmt:
