@@ -122,7 +122,7 @@ def _image_of(call: OperatorCall) -> ReducedImage | None:
         return None
     extents = dict(zip(parts.axes, parts.extents, strict=True))
     number = len(parts.indices)
-    kept = [axis for axis in parts.axes[:number] if extents[axis] > 1]
+    channel_axes = [axis for axis in parts.axes[:number] if extents[axis] > 1]
     summed = [axis for axis in parts.axes[number:] if extents[axis] > 1]
     analyzer = Analyzer()
     for axis, extent in extents.items():
@@ -133,8 +133,8 @@ def _image_of(call: OperatorCall) -> ReducedImage | None:
         if int(extent) > 1
     ]
     # All elements are read in the order of the data: rows, pixels, channels.
-    expected = [*summed, *kept]
-    is_image = bool(summed) and len(kept) <= 1 and len(read_axes) == len(expected)
+    expected = [*summed, *channel_axes]
+    is_image = bool(summed) and len(channel_axes) <= 1 and len(read_axes) == len(expected)
     if not is_image or not all(
         index.same_as(axis) and extent == extents[axis]
         for (index, extent), axis in zip(read_axes, expected, strict=True)
@@ -142,5 +142,5 @@ def _image_of(call: OperatorCall) -> ReducedImage | None:
         return None
     rows, *columns = (extents[axis] for axis in summed)
     channel = next((n for n in range(number) if extents[parts.axes[n]] > 1), 0)
-    channels = extents[kept[0]] if kept else 1
+    channels = extents[channel_axes[0]] if channel_axes else 1
     return ReducedImage(parts, load.source, rows, prod(columns), channels, channel)

@@ -89,11 +89,11 @@ def _summed(parts: OperatorParts) -> tirx.Var | None:
 
 def _reads_in_order(parts: OperatorParts, data: tirx.Var, axes: Sequence[int]) -> bool:
     """Return whether the data's axes are in order: those of the output around the summed ones."""
-    kept, summed = parts.axes[: len(parts.indices)], parts.axes[len(parts.indices) :]
+    output_axes, summed = parts.axes[: len(parts.indices)], parts.axes[len(parts.indices) :]
     (load,) = nodes_of(parts.sum, TensorLoad)
-    if (len(kept) + len(axes), len(summed)) != (len(load.indices), len(axes)):
+    if (len(output_axes) + len(axes), len(summed)) != (len(load.indices), len(axes)):
         return False
-    expected = list(kept)
+    expected = list(output_axes)
     expected[axes[0] : axes[0]] = summed
     extents = dict(zip(parts.axes, parts.extents, strict=True))
     return all(
