@@ -66,12 +66,12 @@ class Addition:
         """The arguments of the vector function. A second term with the factor one half is doubled
         before the product and halved after it: that is exact, and the function needs a shift."""
         second = self.second
-        more, right = (1, 1) if second.is_half else (0, -second.shift)
+        doubling, right = (1, 1) if second.is_half else (0, -second.shift)
         return [
             self.first.sign << (_LEFT_SHIFT - 1),
             self.first.sign * self.first.offset // 2,
-            _LEFT_SHIFT + more,
-            second.offset << more,
+            _LEFT_SHIFT + doubling,
+            second.offset << doubling,
             second.multiplier,
             right,
             second.sign,
@@ -108,24 +108,24 @@ def addition_after(operator: WeightedOperator, ending: VectorEnding, core: Core)
     Functions of one element may come before and after the addition. Those before it are computed in
     place, in the line that the epilogue reads.
     """
-    value, kept = ending.rest
+    value, element = ending.rest
     inner, functions = functions_of(value, core)
     addition = addition_of(inner, core)
     if addition is None:
         return None
     terms = addition.first.element, addition.second.element
     chains = [functions_of(term, core) for term in terms]
-    own = [n for n in (0, 1) if chains[n][0].same_as(kept)]
-    if len(own) != 1:
+    sides = [n for n in (0, 1) if chains[n][0].same_as(element)]
+    if len(sides) != 1:
         return None
-    other, before = terms[1 - own[0]], chains[own[0]][1]
-    if not isinstance(other, TensorLoad) or not _is_beside(other, operator):
+    addend, before = terms[1 - sides[0]], chains[sides[0]][1]
+    if not isinstance(addend, TensorLoad) or not _is_beside(addend, operator):
         return None
 
     def compute(lines: Sequence[Line], output: Line, count: int) -> tirx.Stmt:
         (line,) = lines
-        both = [line, Line(other.source, output.indices, output.distance)]
-        added = add_elements(addition, both[own[0]], both[1 - own[0]], output, count)
+        operands = [line, Line(addend.source, output.indices, output.distance)]
+        added = add_elements(addition, operands[sides[0]], operands[1 - sides[0]], output, count)
         return added if before is None else sequence([before(lines, line, count), added])
 
     return compute if functions is None else chained([compute, functions])

@@ -71,11 +71,11 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if ending is None or not (ending.is_plain or after):
         return None
     outputs = weight.shape[0]
-    kept = 0 if ending.is_plain else _kept_pixels(outputs) * outputs
+    buffered_bytes = 0 if ending.is_plain else _kept_pixels(outputs) * outputs
     if conv_op.reads_planes:
-        layout = layout_of_planes(weight.shape[1], MOST_ON_STACK - kept)
+        layout = layout_of_planes(weight.shape[1], MOST_ON_STACK - buffered_bytes)
     else:
-        layout = layout_of(window, int(operator.data.shape[3]), outputs, kept)
+        layout = layout_of(window, int(operator.data.shape[3]), outputs, buffered_bytes)
     if layout is None:
         return None
     together = 1 if layout.in_quads else 4
@@ -133,7 +133,7 @@ class _Convolution:
     by_rows: bool = False
 
     def on_the_stack(self) -> _Convolution | None:
-        """Return a variant with scratch memory on the stack, not in pools; None if none fits."""
+        """Return a variant with scratch memory on the stack; None if it needs none or too much."""
         sizes = [replace(self, copies=copies) for copies in range(self.copies, 0, -1)] or [self]
         fitting = (size for size in sizes if 0 < size._scratch().size_bytes <= MOST_ON_STACK)
         largest = next(fitting, None)
@@ -197,11 +197,11 @@ class _Convolution:
             is_inner = within(y, rows, window.output[0])
             return tirx.IfThenElse(tirx.all(*is_inner), inside, outside) if is_inner else inside
 
-        def begun(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
+        def allocated_row(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
             # Allocate within the row, so that operators that run interleaved share the stack.
             return sequence([*(scratch.allocations if self.keeps_on_stack else ()), row(b, y)])
 
-        body = nested(begun, b=batch, y=window.output[0])
+        body = nested(allocated_row, b=batch, y=window.output[0])
         return body if self.keeps_on_stack else sequence([*scratch.allocations, body])
 
     @property
@@ -224,9 +224,9 @@ class _Convolution:
         window, channels = self.window, self.by.channels
         taps = self.by.rows.rows * self.by.rows.columns
         copies = 0 if self.reads_taps else self.copies or (0 if is_inner(window) else 1)
-        kept = _kept_pixels(channels) if self.is_followed else 0
+        buffered = _kept_pixels(channels) if self.is_followed else 0
         if self.by.in_quads:
-            kept -= kept % 4
+            buffered -= buffered % 4
 
         def buffer(name: str, elements: int) -> tirx.Var | None:
             scope = "local" if self.keeps_on_stack else "global"
@@ -234,8 +234,8 @@ class _Convolution:
 
         return _Scratch(
             buffer("window", copies * taps),
-            buffer("sums", kept * channels),
-            kept,
+            buffer("sums", buffered * channels),
+            buffered,
             buffer("pair", 2 * channels if self.copies_pairs else 0),
         )
 
@@ -281,17 +281,17 @@ class _Convolution:
         are computed before the first store, because all read the first pixel of the data."""
         channels, zero = self.by.channels, tirx.IntImm("int32", 0)
         left = tirx.decl_buffer((pixels * channels,), "int8", "left", scope="local")
-        kept = Line(left, (zero,), channels)
+        buffered = Line(left, (zero,), channels)
 
         def edge(x: tirx.Expr) -> tirx.Stmt:
-            return sequence(self._products((b, y, x), 1, scratch, True, kept.moved(x)))
+            return sequence(self._products((b, y, x), 1, scratch, True, buffered.moved(x)))
 
         last = tirx.IntImm("int32", pixels - 1)
         return [
             tirx.AllocBuffer(left),
             loop("x", pixels - 1, edge),
-            *self._products((b, y, last), 1, scratch, False, kept.moved(pixels - 1)),
-            copy_elements(kept, self._output((b, y, zero)), pixels * channels),
+            *self._products((b, y, last), 1, scratch, False, buffered.moved(pixels - 1)),
+            copy_elements(buffered, self._output((b, y, zero)), pixels * channels),
         ]
 
     def _pixels(
@@ -306,10 +306,10 @@ class _Convolution:
 
         def part(begin: tirx.Expr, count: int) -> list[tirx.Stmt]:
             place = (b, y, x + begin)
-            kept = Line(sums, (tirx.IntImm("int32", 0),), self.by.channels)
+            buffered = Line(sums, (tirx.IntImm("int32", 0),), self.by.channels)
             return [
-                *self._products(place, count, scratch, copies, kept),
-                after([kept], self._output(place), count * self.by.channels),
+                *self._products(place, count, scratch, copies, buffered),
+                after([buffered], self._output(place), count * self.by.channels),
             ]
 
         whole, rest = divmod(pixels, at_once)

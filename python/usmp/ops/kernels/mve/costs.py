@@ -13,11 +13,11 @@ def products_instructions(rows: Rows, channels: int, pixels: int, is_copied: boo
     groups, (pairs, rest) = -(-channels // 4), divmod(pixels, 2)
     if channels % 4:
         pairs, rest = 0, pixels
-    more = 6 if rows.rows > 1 else 0
-    pair = groups * (rows.rows * (14 * rows.blocks + more) + 24) + 20
+    per_row = 6 if rows.rows > 1 else 0
+    pair = groups * (rows.rows * (14 * rows.blocks + per_row) + 24) + 20
     if is_copied:
         pair += 10 + 3 * -(-2 * channels // LANES)
-    single = groups * (rows.rows * (9 * rows.blocks + more) + 22) + 20
+    single = groups * (rows.rows * (9 * rows.blocks + per_row) + 22) + 20
     return _CALL + pairs * pair + rest * single
 
 

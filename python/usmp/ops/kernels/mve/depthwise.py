@@ -85,8 +85,8 @@ def _packed_weight(weight: np.ndarray) -> np.ndarray:
 def _packed_records(ending: VectorEnding) -> np.ndarray:
     """Return (channels / 16, 4, 2, 4), flat: channels 0, 4, 8, 12; 2, 6, 10, 14; 1, 5, ..; 3, .."""
     lanes = _lanes(ending.packed.size)
-    both = np.stack([ending.packed, ending.multiplier])
-    padded = np.where(lanes < 0, 0, both[:, lanes]).astype(np.int32)
+    records = np.stack([ending.packed, ending.multiplier])
+    padded = np.where(lanes < 0, 0, records[:, lanes]).astype(np.int32)
     quads = padded.reshape(2, -1, 4, 4)[:, :, :, [0, 2, 1, 3]]
     return np.ascontiguousarray(quads.transpose(1, 3, 0, 2)).ravel()
 

@@ -58,9 +58,9 @@ class VectorEnding:
     def functions(self, core: Core) -> Compute | None:
         """Return the functions that compute outputs from the clamped int8 value; None if there are
         none, or vectors cannot compute them."""
-        value, kept = self.rest
+        value, element = self.rest
         inner, functions = functions_of(value, core)
-        return functions if inner.same_as(kept) else None
+        return functions if inner.same_as(element) else None
 
 
 def vector_ending(
@@ -86,12 +86,12 @@ def vector_ending(
 
 def _rest(parts: OperatorParts, limited: tirx.Expr) -> tuple[tirx.Expr, TensorLoad]:
     """Replace `limited` in the output element by an int8 load. Return the element and the load."""
-    kept = parts.output[parts.indices]
+    element = parts.output[parts.indices]
 
     def replace(node: tirx.Expr) -> tirx.Expr:
-        return kept if node.same_as(limited) else node
+        return element if node.same_as(limited) else node
 
-    return tvm_ffi.structural_map(parts.value, (type(limited), replace)), kept
+    return tvm_ffi.structural_map(parts.value, (type(limited), replace)), element
 
 
 def _records_twice(

@@ -201,16 +201,16 @@ class _GroupedConvolution:
         whole, rest = divmod(width, at_once)
         channels = self.groups.number * self.groups.outputs
         sums = tirx.decl_buffer((at_once * channels,), "int8", "sums", scope="local")
-        kept = sums if self.pixels or self.function is not None else None
+        buffered = sums if self.pixels or self.function is not None else None
 
         def row(b: tirx.Expr, y: tirx.Expr) -> tirx.Stmt:
             def part(n: tirx.Expr) -> tirx.Stmt:
-                return self._part((b, y, n * at_once), at_once, kept)
+                return self._part((b, y, n * at_once), at_once, buffered)
 
             parts = [loop("part", whole, part)]
             if rest:
-                parts.append(self._part((b, y, int32(whole * at_once)), rest, kept))
-            return sequence([*([] if kept is None else [tirx.AllocBuffer(kept)]), *parts])
+                parts.append(self._part((b, y, int32(whole * at_once)), rest, buffered))
+            return sequence([*([] if buffered is None else [tirx.AllocBuffer(buffered)]), *parts])
 
         return nested(row, b=int(self.operator.data.shape[0]), y=height)
 
@@ -218,19 +218,19 @@ class _GroupedConvolution:
         """Return all channels of some pixels of a row."""
         channels = self.groups.number * self.groups.outputs
         output = Line(self.operator.parts.output, (*first, int32(0)), channels)
-        kept = output if sums is None else Line(sums, (int32(0),), channels)
+        buffered = output if sums is None else Line(sums, (int32(0),), channels)
 
         def group(number: tirx.Expr) -> tirx.Stmt:
-            outputs = kept.from_element(number * self.groups.outputs)
+            outputs = buffered.from_element(number * self.groups.outputs)
             return sequence(self._group(first, pixels, number, outputs))
 
         if sums is None:
             return loop("group", self.groups.number, group)
         count = pixels * channels
         if self.function is None:
-            stored = copy_elements(kept, output, count)
+            stored = copy_elements(buffered, output, count)
         else:
-            stored = self.function([kept], output, count)
+            stored = self.function([buffered], output, count)
         return sequence([loop("group", self.groups.number, group), stored])
 
     def _group(self, first: Pixel, pixels: int, number: tirx.Expr, output: Line) -> list[tirx.Stmt]:

@@ -179,8 +179,8 @@ def products(
         if scratch is None or not by.takes_pairs:
             statements.append(_singles(by, data, output, pixels - pairs))
         else:
-            kept = Line(scratch, (tirx.IntImm("int32", 0),), by.channels)
-            statements += [_singles(by, data, kept, 1), copy_elements(kept, output, by.channels)]
+            pair = Line(scratch, (tirx.IntImm("int32", 0),), by.channels)
+            statements += [_singles(by, data, pair, 1), copy_elements(pair, output, by.channels)]
     return statements
 
 
@@ -219,14 +219,14 @@ def _pairs(
         body = _tile(by, data.moved(tile * 2), output.moved(tile * 2), 2)
         arguments = [*_arguments(by, data, output, pixels), 0]
     else:
-        kept = Line(scratch, (tirx.IntImm("int32", 0),), by.channels)
+        pair = Line(scratch, (tirx.IntImm("int32", 0),), by.channels)
         body = sequence(
             [
-                _tile(by, data.moved(tile * 2), kept, 2),
-                _copy(kept, output.moved(tile * 2), 2 * by.channels),
+                _tile(by, data.moved(tile * 2), pair, 2),
+                _copy(pair, output.moved(tile * 2), 2 * by.channels),
             ]
         )
-        arguments = [*_arguments(by, data, kept, pixels), output.at(0)]
+        arguments = [*_arguments(by, data, pair, pixels), output.at(0)]
     return tensor_intrin(_symbol(by, 2), arguments, _nest(((tile, pixels // 2),), body))
 
 
