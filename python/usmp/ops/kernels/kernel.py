@@ -66,11 +66,11 @@ def kernel(
     params: list[tirx.Var] = []
     arguments: list[int | np.ndarray] = []
     for number, param in enumerate(call.func.params):
-        others = replaced.get(param)
-        params += [param] if others is None else [buffer for buffer, _ in others]
+        pairs = replaced.get(param)
+        params += [param] if pairs is None else [buffer for buffer, _ in pairs]
         if number < len(call.constants):
-            own = [call.arguments[number]]
-            arguments += own if others is None else [values for _, values in others]
+            argument = [call.arguments[number]]
+            arguments += argument if pairs is None else [values for _, values in pairs]
     attributes = dict(call.func.attrs)
 
     def build(tiled: TiledBody) -> tirx.PrimFunc:
