@@ -114,11 +114,9 @@ def _kept_pixels(channels: int) -> int:
 
 @dataclass(frozen=True)
 class _Convolution:
-    """A convolution with its epilogue `after`; `copies` windows are copied at a time.
-
-    Outputs are buffered before they are stored: of two pixels if it `copies_pairs`, of the first
-    pixels of a row if it `keeps_left`. If it `reads_taps`, no window is copied.
-    """
+    """A convolution with its epilogue `after`; `copies` windows are copied at a time, none if it
+    `reads_taps`. Outputs are buffered before they are stored: of two pixels if it `copies_pairs`,
+    of the first pixels of a row if it `keeps_left`."""
 
     operator: WeightedOperator
     window: Window
