@@ -53,7 +53,7 @@ from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
 from usmp.boards.board import BOARDS, Board, board_named
 from usmp.codegen.c.types import UnsupportedInC
 from usmp.names import OPTIMIZE
-from usmp.objects.cores import core_of
+from usmp.objects.target.cores import core_of
 
 Runs = Sequence[Mapping[str, np.ndarray]]
 _IN_ONE_PROGRAM = 12

@@ -167,7 +167,7 @@ class Mutation:
         tests = imported.union(str(path.relative_to(ROOT)) for path in mirrored)
         # A pass also has a file of expected IR.
         if (ROOT / "tests/filecheck" / f"{stem}.py").exists():
-            tests.add(f"tests/python/test_filecheck.py::test_file[{stem}]")
+            tests.add(f"tests/python/repository/test_filecheck.py::test_file[{stem}]")
         return sorted(tests)
 
     def levels(self, options: argparse.Namespace) -> Iterator[tuple[str, str, list[str]]]:

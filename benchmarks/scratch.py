@@ -19,7 +19,7 @@ from rich.table import Table
 from tvm.ir.transform import PassContext
 
 import usmp
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 
 ROUNDS = 21
 

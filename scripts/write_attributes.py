@@ -15,8 +15,10 @@ from pathlib import Path
 import usmp.aot_pipeline
 import usmp.vm_pipeline  # noqa: F401  for its passes
 from usmp import outside_passes
-from usmp.objects import annotations, attributes, compared, operator_attributes, schedule
-from usmp.objects.attribute import Attribute, AttributeAccess
+from usmp.objects import schedule
+from usmp.objects.attributes import annotations, compared, operator_attributes
+from usmp.objects.attributes import module_attributes as attributes
+from usmp.objects.attributes.attribute import Attribute, AttributeAccess
 from usmp.ops import control_flow, emit
 from usmp.ops.records import attributes as records
 from usmp.passes import ModulePass

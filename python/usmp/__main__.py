@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from usmp.support.termination import end, end_by_signals, ignore_signals
+from usmp.support.process.termination import end, end_by_signals, ignore_signals
 
 _OBJECTS = 50_000
 """Objects between two runs of Python's cycle collector. A compiler makes many objects that stay,
@@ -18,7 +18,7 @@ def main() -> int:
     """Run the command line; signals end it with one line from the first moment to the last."""
     if sys.stdout is None:
         # Before the signal handler, whose stderr would get the file number of stdout.
-        from usmp.support.closed_streams import lead_nowhere_if_closed
+        from usmp.support.process.closed_streams import lead_nowhere_if_closed
 
         lead_nowhere_if_closed("stdout")
     end_by_signals("tvmc")

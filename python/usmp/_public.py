@@ -25,7 +25,9 @@ from usmp.objects import (
     WorkspaceMemoryPools as WorkspaceMemoryPools,
     WorkspacePoolInfo as WorkspacePoolInfo,
 )
-from usmp.objects.annotations import CANDIDATE_MEMORY_POOL_ATTR as CANDIDATE_MEMORY_POOL_ATTR
+from usmp.objects.attributes.annotations import (
+    CANDIDATE_MEMORY_POOL_ATTR as CANDIDATE_MEMORY_POOL_ATTR,
+)
 from usmp.planning.options import use_workspace_io_is_enabled as use_workspace_io_is_enabled
 from usmp.frontend import import_model as import_model
 from usmp.aot_pipeline import get_pipeline as get_pipeline
@@ -35,7 +37,7 @@ from usmp.relax.storage.storage_plan import (
     MemoryStorage as MemoryStorage,
     storage_plan as storage_plan,
 )
-from usmp.support.compiler_lock import compiler_lock as compiler_lock
+from usmp.support.process.compiler_lock import compiler_lock as compiler_lock
 from usmp.vm_pipeline import pipeline as pipeline
 
 UnsupportedInModelLibraryFormatError = UnsupportedModelError

@@ -28,9 +28,9 @@ from usmp.boards.plan_for_board import PlanForBoard
 from usmp.codegen.c.names import symbol_prefix
 from usmp.current_context import in_current_context, with_core_of_options
 from usmp.names import FAST, FLOAT
-from usmp.objects.cores import core_of
-from usmp.objects.described_target import OneTarget
-from usmp.objects.targets import BuildTargets, parse_targets
+from usmp.objects.target.cores import core_of
+from usmp.objects.target.described_target import OneTarget
+from usmp.objects.target.targets import BuildTargets, parse_targets
 from usmp.passes import LockedSequential, apply_passes
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.search import Search
@@ -59,7 +59,7 @@ from usmp.relax.transform import (
     PruneConstantChannels,
     ResolveMatchCasts,
 )
-from usmp.relax.transform.fuse_operators import FinishFusion, LegalizeForFusion
+from usmp.relax.transform.fusion.fuse_operators import FinishFusion, LegalizeForFusion
 from usmp.search_choices import SearchChoices
 from usmp.transform import (
     CallOperatorHooks,

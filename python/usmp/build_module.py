@@ -32,7 +32,16 @@ from usmp.objects import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
-from usmp.objects.attributes import (
+from usmp.objects.arguments.build_arguments import (
+    check_executor,
+    check_target_host,
+    check_types,
+    one_module_name,
+    only_model,
+)
+from usmp.objects.arguments.executor import check_workspace_io, executor_with
+from usmp.objects.arguments.runtime import check_runtime
+from usmp.objects.attributes.module_attributes import (
     BOARD_POOLS_ATTR,
     CONCURRENT_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
@@ -42,19 +51,10 @@ from usmp.objects.attributes import (
     STATE_MEMORY_POOL_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
-from usmp.objects.build_arguments import (
-    check_executor,
-    check_target_host,
-    check_types,
-    one_module_name,
-    only_model,
-)
-from usmp.objects.described_target import OneTarget
-from usmp.objects.executor import check_workspace_io, executor_with
 from usmp.objects.module_pools import named_pools
-from usmp.objects.runtime import check_runtime
 from usmp.objects.state_layout import placed_states_of
-from usmp.objects.targets import BuildTargets, parse_targets
+from usmp.objects.target.described_target import OneTarget
+from usmp.objects.target.targets import BuildTargets, parse_targets
 from usmp.passes import apply_passes
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.plain.state_layout import StateLayout, check_module_name
@@ -71,8 +71,8 @@ from usmp.relax.accelerators.known import can_take, check_accelerators, listed_a
 from usmp.relax.bind_params import bind_params
 from usmp.relax.c_names import with_c_names, with_output_names
 from usmp.relax.entries import relax_entries
-from usmp.support.compiler_lock import one_at_a_time
 from usmp.support.errors import naming_file
+from usmp.support.process.compiler_lock import one_at_a_time
 from usmp.support.tvm_errors import lowering, report_faults
 
 _NOT_GIVEN: Any = None
@@ -142,8 +142,8 @@ def build(
         those in a list have the names of their files, or `model0`, `model1` and so on.
     target
         "c", for a Cortex-M as "c -mcpu=cortex-m4", "llvm" with options as "llvm -mcpu=cortex-m3",
-        or several with accelerators, as "accel,c"; see `usmp.objects.targets`. Options of TVM
-        0.18, as "c -model=nrf5340dk", JSON and JSON files are read too, with a warning.
+        or several with accelerators, as "accel,c"; see `usmp.objects.target.targets`. Options of
+        TVM 0.18, as "c -model=nrf5340dk", JSON and JSON files are read too, with a warning.
     executor
         "aot", or an `Executor` with options.
     workspace_memory_pools

@@ -13,7 +13,7 @@ from tvm.ir.transform import Pass, PassContext
 
 from usmp import transform
 from usmp.aot import transform as aot_transform
-from usmp.objects.targets import BuildTargets, parse_targets
+from usmp.objects.target.targets import BuildTargets, parse_targets
 from usmp.planning.search.stage import stage_classes
 from usmp.relax import transform as relax_transform
 from usmp.tvm018 import DISABLED_PASSES, MAPPED, OPT_LEVELS, OldName, find

@@ -25,8 +25,12 @@ from usmp.codegen.sources.header import print_header
 from usmp.codegen.sources.source import print_main_caller, print_sources
 from usmp.names import DEFAULT_ARENA_BYTES
 from usmp.objects import Executor, MemoryPlan, Runtime
-from usmp.objects.attributes import MEMORY_PLAN_ATTR, MODEL_FILES_ATTR, REFERENCE_ATTR
-from usmp.objects.executor import executor_of
+from usmp.objects.arguments.executor import executor_of
+from usmp.objects.attributes.module_attributes import (
+    MEMORY_PLAN_ATTR,
+    MODEL_FILES_ATTR,
+    REFERENCE_ATTR,
+)
 from usmp.objects.state_layout import state_layout_of
 from usmp.plain.size_expression import shape_text
 from usmp.plain.state_layout import StateLayout
@@ -34,8 +38,8 @@ from usmp.report import memory_html, memory_summary
 from usmp.runtime import HostModule
 from usmp.runtime.archive import archive_of
 from usmp.runtime.reference import ReferenceModule, load_reference
-from usmp.support.compiler_lock import locked_property, one_at_a_time
-from usmp.support.plain_text import shown
+from usmp.support.process.compiler_lock import locked_property, one_at_a_time
+from usmp.support.text.plain_text import shown
 from usmp.support.tvm_errors import report_faults
 from usmp.tvm018 import FACTORY, find
 from usmp.tvm018.python_names import UNPACKED

@@ -29,7 +29,7 @@ CORES = {
     "cortex-m55": "Armv8.1-M with vectors of 16 bytes (MVE, Helium); without them: +nomve",
     "cortex-m85": "Armv8.1-M with vectors of 16 bytes (MVE, Helium); without them: +nomve",
 }
-"""Values of -mcpu for target "c"; `usmp.objects.cores` has the instructions of each core."""
+"""Values of -mcpu for target "c"; `usmp.objects.target.cores` has the instructions of each core."""
 
 RISCV_CORES = {
     "rv32imc": "RISC-V without FPU",

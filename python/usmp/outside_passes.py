@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from usmp.objects.annotations import (
+from usmp.objects.attributes.annotations import (
     ALIGNMENT_ATTR,
     CANDIDATE_POOLS_ATTR,
     CONSTANT_DATA_ATTR,
@@ -11,8 +11,9 @@ from usmp.objects.annotations import (
     STATE_BYTES_ATTR,
     STATE_TENSOR_ATTR,
 )
-from usmp.objects.attribute import AttributeAccess
-from usmp.objects.attributes import (
+from usmp.objects.attributes.attribute import AttributeAccess
+from usmp.objects.attributes.compared import SEARCH_ATTR
+from usmp.objects.attributes.module_attributes import (
     BOARD_ATTR,
     BOARD_POOLS_ATTR,
     CODE_ATTR,
@@ -50,8 +51,7 @@ from usmp.objects.attributes import (
     WORKSPACE_MEMORY_POOLS_ATTR,
     WORKSPACE_SIZE_FUNCTIONS_ATTR,
 )
-from usmp.objects.compared import SEARCH_ATTR
-from usmp.objects.operator_attributes import (
+from usmp.objects.attributes.operator_attributes import (
     ACCELERATOR_FUNCTION_ATTR,
     EXTERN_KERNELS_ATTR,
     MERGED_FUNCTIONS_ATTR,

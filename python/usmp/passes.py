@@ -12,8 +12,8 @@ from tvm import tirx
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext, Sequential
 
-from usmp.objects.attribute import AttributeAccess, Attributes
-from usmp.support.compiler_lock import compiler_lock
+from usmp.objects.attributes.attribute import AttributeAccess, Attributes
+from usmp.support.process.compiler_lock import compiler_lock
 from usmp.tir.spans import functions_with_spans
 
 _RAISED: ContextVar[list[BaseException] | None] = ContextVar("usmp_raised_in_passes", default=None)

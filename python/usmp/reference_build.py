@@ -16,13 +16,13 @@ from usmp.codegen.interface.accelerator_functions import accelerator_functions, 
 from usmp.codegen.model_library_format import tar_of
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.names import FAST, NO_SHARING
-from usmp.objects.attributes import REFERENCE_ATTR
+from usmp.objects.attributes.module_attributes import REFERENCE_ATTR
 from usmp.passes import with_prim_funcs
 from usmp.plain.model_library_format import METADATA_FILE, largest_reference, reference_file
 from usmp.planning.search.stage import stage_classes
 from usmp.relax.transform.prune_constant_channels import OPTION as PRUNE
 from usmp.support.errors import FaultError
-from usmp.support.meanwhile import meanwhile
+from usmp.support.process.meanwhile import meanwhile
 from usmp.tir.tensor_intrin import without_intrinsics
 from usmp.tvm018.pass_options import CMSIS_NN_CONFIG
 

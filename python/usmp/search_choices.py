@@ -11,8 +11,8 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 from usmp.names import EXPRESSION, PREFERENCE, WORKSPACE_IO
-from usmp.objects.compared import Alternative, Compared, with_compared
-from usmp.objects.executor import executor_of
+from usmp.objects.arguments.executor import executor_of
+from usmp.objects.attributes.compared import Alternative, Compared, with_compared
 from usmp.objects.schedule import FASTER_SCHEDULES_ATTR, SCHEDULE_ATTR
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.ops.control_flow import CONTROL_FLOW_ATTR
@@ -23,7 +23,7 @@ from usmp.planning.search import Search, Stage
 from usmp.planning.search.search import PassOrStage
 from usmp.planning.session import PlanningSession, planning_session
 from usmp.planning.streaming.lower_bound import least_need
-from usmp.support.meanwhile import meanwhile
+from usmp.support.process.meanwhile import meanwhile
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.SearchChoices")

@@ -19,20 +19,20 @@ The import loads NumPy; the first call that needs the C++ library loads it. TVM 
 """
 
 from usmp_solver.buffers import Buffer, Pool
-from usmp_solver.buffers_file import parse_buffers, read_buffers
 from usmp_solver.check import check_columns
 from usmp_solver.colocation import Colocation, colocate
-from usmp_solver.csv_problem import CsvProblem
-from usmp_solver.csv_reader import parse_csv, read_csv
-from usmp_solver.csv_writer import write_csv
 from usmp_solver.does_not_fit import DoesNotFit, EnoughBytes, RefusingPool, Unplaced
 from usmp_solver.explanation import explain
+from usmp_solver.formats.buffers_file import parse_buffers, read_buffers
+from usmp_solver.formats.csv_problem import CsvProblem
+from usmp_solver.formats.csv_reader import parse_csv, read_csv
+from usmp_solver.formats.csv_writer import write_csv
+from usmp_solver.formats.omnimalloc import parse_omnimalloc, read_omnimalloc
+from usmp_solver.formats.pytorch import PytorchProblem, parse_pytorch, read_pytorch
+from usmp_solver.formats.recorded_device import RecordedDevice
 from usmp_solver.include import get_include
-from usmp_solver.omnimalloc import parse_omnimalloc, read_omnimalloc
 from usmp_solver.peak import live_at_peak
 from usmp_solver.problem import Problem
-from usmp_solver.pytorch import PytorchProblem, parse_pytorch, read_pytorch
-from usmp_solver.recorded_device import RecordedDevice
 from usmp_solver.solution import Solution, Status
 from usmp_solver.solver import ALGORITHMS, SEARCHES, Progress, lower_bound, solve
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from usmp_solver.buffers_file import BuffersFile, parse_buffers
-from usmp_solver.csv_writer import write_csv
 from usmp_solver.does_not_fit import DoesNotFit
 from usmp_solver.explanation import explain
-from usmp_solver.pytorch import PytorchProblem
+from usmp_solver.formats.buffers_file import BuffersFile, parse_buffers
+from usmp_solver.formats.csv_writer import write_csv
+from usmp_solver.formats.pytorch import PytorchProblem
 from usmp_solver.solution import Solution
 from usmp_solver.solver import ALGORITHMS, solve
 

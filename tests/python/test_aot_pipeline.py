@@ -13,7 +13,7 @@ from tvm.ir.transform import PassContext, Sequential
 import usmp
 from usmp.aot_pipeline import search_pass
 from usmp.names import STAGES, WORKSPACE_IO
-from usmp.objects.targets import parse_targets
+from usmp.objects.target.targets import parse_targets
 from usmp.passes import ModulePass, apply_passes
 from usmp.planning.search import Stage
 from usmp.relax.limits import LimitError

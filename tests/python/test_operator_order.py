@@ -11,7 +11,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from support.levels import number
 from support.main_calls import called
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 
 pytestmark = pytest.mark.slow
 

@@ -51,7 +51,7 @@ from usmp.report import map_of_metadata
 from usmp.runtime import ArenaExhausted, GrowthPolicy, StorageGroup
 from usmp.runtime.archive import archive_of
 from usmp.support.not_copied import NotCopied
-from usmp_solver.csv_cells import CsvError
+from usmp_solver.formats.csv_cells import CsvError
 
 pytestmark = pytest.mark.usefixtures("digits_session")
 

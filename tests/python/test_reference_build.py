@@ -23,8 +23,8 @@ from usmp.frontend.tflite.importer import import_tflite
 from usmp.plain.model_library_format import METADATA_FILE, largest_reference
 from usmp.runtime import reference as reading
 from usmp.runtime.archive import archive_of
+from usmp.runtime.archived.read_tar import ArchiveError
 from usmp.runtime.compare import first_difference
-from usmp.runtime.read_tar import ArchiveError
 from usmp.runtime.reference import NoReference, reference_archive
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"

@@ -18,8 +18,8 @@ from support.quantized_models.windows import Window
 from support.random_segments import any_segments
 from usmp.analysis import pool_usage
 from usmp.names import WORKSPACE_IO
-from usmp.objects.attributes import MEMORY_PLAN_ATTR
-from usmp.objects.compared import compared_of
+from usmp.objects.attributes.compared import compared_of
+from usmp.objects.attributes.module_attributes import MEMORY_PLAN_ATTR
 
 pytestmark = pytest.mark.models
 

@@ -21,7 +21,7 @@ from usmp.names import STAGES
 from usmp.objects import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.planning import plan as planning
 from usmp.planning.session import PlanningSession, planning_session
-from usmp.report.memory_summary import memory_summary
+from usmp.report.summary.memory_summary import memory_summary
 from usmp.support.deadline import Deadline
 
 TIME = "The search was ended by its time budget: another run may end with another plan."

@@ -19,7 +19,7 @@ from math import lcm
 
 from usmp.objects import BufferInfo, PoolAllocation, PoolInfo
 from usmp.objects.access_count import AccessCount, AccessCounts
-from usmp.objects.targets import is_target
+from usmp.objects.target.targets import is_target
 
 
 @dataclass(frozen=True)

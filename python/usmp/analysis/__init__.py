@@ -1,11 +1,11 @@
 """Analyses of TIR: live ranges, conflicts, memory pressure. They never change the IR."""
 
 from usmp.analysis.buffer_extraction import extract_buffer_info
+from usmp.analysis.checks.plan_checker import check_plan
 from usmp.analysis.live_byte_counts import live_bytes
 from usmp.analysis.lower_bounds import pool_bounds
+from usmp.analysis.memory.distances.safe_distance import SafeOverlap
 from usmp.analysis.memory.facts import safe_overlap
-from usmp.analysis.memory.safe_distance import SafeOverlap
-from usmp.analysis.plan_checker import check_plan
 from usmp.analysis.pressure import memory_pressure
 from usmp.analysis.stmt_pool_allocations import (
     assign_stmt_pool_allocations,

@@ -29,7 +29,8 @@ from usmp.objects import (
     LiveRange,
     PoolInfo,
 )
-from usmp.objects.annotations import (
+from usmp.objects.arguments.executor import Executor, executor_of
+from usmp.objects.attributes.annotations import (
     ALIGNMENT_ATTR,
     CANDIDATE_POOLS_ATTR,
     CONSTANT_DATA_ATTR,
@@ -39,11 +40,10 @@ from usmp.objects.annotations import (
     OUTPUT_TENSOR_ATTR,
     STATE_TENSOR_ATTR,
 )
-from usmp.objects.attribute import Annotation
-from usmp.objects.executor import Executor, executor_of
+from usmp.objects.attributes.attribute import Annotation
 from usmp.objects.pool_places import line_bytes, rounded_up
 from usmp.support.alignment import is_alignment
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.dtypes import item_bytes
 
 PLANNED_SCOPES = ("global", "global.workspace")

@@ -9,7 +9,7 @@ from usmp.analysis.buffer_extraction import extract_buffer_info
 from usmp.analysis.joint_buffers import EntryBuffers
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.memory.function_liveness import FunctionLiveness
-from usmp.objects.annotations import STATE_TENSOR_ATTR
+from usmp.objects.attributes.annotations import STATE_TENSOR_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
 
 

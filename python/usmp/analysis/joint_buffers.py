@@ -18,9 +18,9 @@ from usmp.analysis.pressure import memory_pressure
 from usmp.analysis.state_tails import kept_bytes
 from usmp.analysis.stmt_pool_allocations import is_constant_info
 from usmp.objects import BufferInfo, BufferInfoAnalysis, BufferInfoKind, LiveRange, PoolInfo
-from usmp.objects.annotations import STATE_TENSOR_ATTR
-from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT
-from usmp.support.unique_names import UniqueNames
+from usmp.objects.arguments.executor import DEFAULT_BYTE_ALIGNMENT
+from usmp.objects.attributes.annotations import STATE_TENSOR_ATTR
+from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.dtypes import item_bytes
 
 

@@ -19,7 +19,7 @@ from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
 from usmp.analysis.memory.function_liveness import merge_ranges
 from usmp.analysis.symbolic.extents import greatest
 from usmp.objects import BufferInfoKind, LiveRange, PlacedBuffer, WorkspacePoolInfo
-from usmp.objects.attributes import MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
+from usmp.objects.attributes.module_attributes import MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
 from usmp.objects.entries import concurrent_entries, entry_function_name
 from usmp.objects.symbolic_size import SymbolicSize, symbolic_sizes
 from usmp.plain.entry_names import ONLY_ENTRY

@@ -12,9 +12,9 @@ from tvm.ir import IRModule
 from usmp.analysis.buffer_extraction import byte_alignment
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.state_tails import kept_bytes
-from usmp.objects.annotations import STATE_TENSOR_ATTR
-from usmp.objects.attributes import STATE_TENSORS_ATTR
-from usmp.objects.executor import executor_of
+from usmp.objects.arguments.executor import executor_of
+from usmp.objects.attributes.annotations import STATE_TENSOR_ATTR
+from usmp.objects.attributes.module_attributes import STATE_TENSORS_ATTR
 from usmp.objects.placed_state import StateTensor
 from usmp.tir.dtypes import item_bytes
 

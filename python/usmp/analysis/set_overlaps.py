@@ -9,7 +9,7 @@ from tvm import tirx
 
 from usmp.analysis.memory.memories import Memory
 from usmp.objects import BufferInfo, BufferInfoKind
-from usmp.objects.annotations import LIVE_THROUGHOUT_ATTR
+from usmp.objects.attributes.annotations import LIVE_THROUGHOUT_ATTR
 
 
 class SafeDistances(Protocol):

@@ -19,7 +19,7 @@ from usmp.analysis.memory.facts import FunctionFacts
 from usmp.analysis.memory.function_liveness import PositionRange
 from usmp.analysis.memory.memories import Memory
 from usmp.objects import BufferInfo
-from usmp.objects.annotations import STATE_BYTES_ATTR, STATE_TENSOR_ATTR
+from usmp.objects.attributes.annotations import STATE_BYTES_ATTR, STATE_TENSOR_ATTR
 from usmp.tir.nodes import nodes_of
 
 

@@ -11,7 +11,7 @@ from hashlib import sha256
 from tvm import tirx
 
 from usmp.objects import BufferInfo, ConstantPoolInfo, PoolAllocation
-from usmp.objects.annotations import CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR
+from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR
 
 
 def create_array_buffer_info(

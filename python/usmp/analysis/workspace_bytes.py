@@ -8,7 +8,7 @@ from tvm import tirx
 
 from usmp.analysis.buffer_extraction import is_plannable
 from usmp.analysis.memory.buffer_size import size_bytes
-from usmp.objects.annotations import CONSTANT_DATA_ATTR
+from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
 
 
 def calculate_workspace_bytes(func: tirx.PrimFunc, workspace_byte_alignment: int) -> int:

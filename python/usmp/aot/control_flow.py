@@ -21,8 +21,12 @@ from tvm.ir import IRModule
 
 from usmp.aot.main_values import flat_buffer
 from usmp.aot.shared_functions import SharedFunctions
-from usmp.objects.annotations import STATE_TENSOR_ATTR
-from usmp.objects.attributes import EXTENDS_STATES_ATTR, MAIN_FUNCTION_NAME, STATES_ATTR
+from usmp.objects.attributes.annotations import STATE_TENSOR_ATTR
+from usmp.objects.attributes.module_attributes import (
+    EXTENDS_STATES_ATTR,
+    MAIN_FUNCTION_NAME,
+    STATES_ATTR,
+)
 from usmp.objects.state_info import StateInfo
 from usmp.ops.control_flow import CONTROL_FLOW_ATTR, ControlFlow
 from usmp.relax.static_shapes import flatten_types, main_function

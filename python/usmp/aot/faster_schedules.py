@@ -8,7 +8,7 @@ from tvm import tirx
 from tvm.ir import GlobalVar, IRModule
 
 from usmp.objects.schedule import held_schedules, with_held_schedules
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 
 
 def with_schedules(apply: Callable[[IRModule], IRModule], mod: IRModule) -> IRModule:

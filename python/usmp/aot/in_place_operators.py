@@ -10,7 +10,10 @@ from tvm import tirx
 from tvm.ir import GlobalVar, IRModule
 
 from usmp.analysis.memory.facts import ModuleFacts, module_facts
-from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR
+from usmp.objects.attributes.operator_attributes import (
+    ACCELERATOR_FUNCTION_ATTR,
+    EXTERN_KERNELS_ATTR,
+)
 from usmp.objects.schedule import with_faster_schedules, with_row_schedule
 
 

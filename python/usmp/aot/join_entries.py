@@ -11,15 +11,15 @@ from tvm.ir import GlobalVar, IRModule
 from usmp.analysis.buffer_extraction import is_plannable
 from usmp.analysis.memory.facts import module_facts
 from usmp.aot.shared_functions import SharedFunctions
-from usmp.objects.annotations import CONSTANT_DATA_ATTR
-from usmp.objects.attributes import (
+from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
+from usmp.objects.attributes.compared import of_entry, with_compared
+from usmp.objects.attributes.module_attributes import (
     ENTRIES_ATTR,
     FLOAT_OPERATORS_ATTR,
     MAIN_FUNCTION_NAME,
     OTHER_FORMS_ATTR,
     PRUNED_CHANNELS_ATTR,
 )
-from usmp.objects.compared import of_entry, with_compared
 from usmp.objects.entries import concurrent_entries, entry_function_name
 from usmp.tir.global_symbol import with_new_symbol
 from usmp.tir.nodes import nodes_of

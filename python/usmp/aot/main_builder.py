@@ -29,7 +29,7 @@ from usmp.aot.states import (
     starts_as_zeros,
     write_state_in_place,
 )
-from usmp.objects.annotations import (
+from usmp.objects.attributes.annotations import (
     ALIGNMENT_ATTR,
     CONSTANT_DATA_ATTR,
     STATE_BYTES_ATTR,
@@ -41,7 +41,7 @@ from usmp.objects.tensor_info import TensorInfo
 from usmp.ops.views import PARTS, part_offsets
 from usmp.relax.static_shapes import flatten_types
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.model_operator import joined_span
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.op_names import op_name

@@ -12,7 +12,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, PointerType, PrimType, Var
 
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.dtypes import item_bytes
 from usmp.tir.global_symbol import with_new_symbol
 from usmp.tir.model_operator import joined_span

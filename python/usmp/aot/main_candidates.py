@@ -8,7 +8,7 @@ from tvm.ir import IRModule
 
 from usmp.aot.accelerator_devices import pass_devices
 from usmp.aot.main_versions import MainVersions
-from usmp.objects.attributes import OUTPUT_NAMES_ATTR
+from usmp.objects.attributes.module_attributes import OUTPUT_NAMES_ATTR
 from usmp.planning.search.stages import Copies
 from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.qdq.io_quantization import attach_quantization, io_quantization

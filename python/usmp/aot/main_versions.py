@@ -19,7 +19,7 @@ from usmp.aot.main_bindings import bindings, last_uses
 from usmp.aot.main_builder import MainBuilder
 from usmp.aot.main_sizes import sizes_of_operators, tensor_info
 from usmp.aot.main_values import flatten, tensor_type
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     EXTENDS_STATES_ATTR,
     INITIAL_STATES_ATTR,
     INPUT_TENSORS_ATTR,
@@ -35,7 +35,7 @@ from usmp.objects.tensor_info import TensorInfo, default_output_names
 from usmp.relax.states import states_of
 from usmp.relax.static_shapes import flatten_types
 from usmp.relax.symbolic_sizes import size_variables
-from usmp.support.unique_names import UniqueNames, names_apart
+from usmp.support.text.unique_names import UniqueNames, names_apart
 from usmp.tir.model_operator import operators_in
 from usmp.tir.nodes import nodes_of
 from usmp.tir.spans import with_function_span

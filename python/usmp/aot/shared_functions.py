@@ -10,9 +10,9 @@ from tvm import tirx
 from tvm.ir import GlobalVar, IRModule
 
 from usmp.analysis.memory.facts import module_facts
-from usmp.objects.operator_attributes import OPERATORS_ATTR
+from usmp.objects.attributes.operator_attributes import OPERATORS_ATTR
 from usmp.ops.records import QuantizedOp, operators_of, with_operators
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, with_new_symbol
 
 

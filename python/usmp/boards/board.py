@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from usmp import names
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 KIBIBYTE = 1 << 10
 MEBIBYTE = 1 << 20

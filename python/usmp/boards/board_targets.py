@@ -9,8 +9,8 @@ from tvm.target import Target
 
 from usmp.boards.board import Board
 from usmp.names import GENERIC_CORE
-from usmp.objects.cores import named_core
-from usmp.objects.targets import BuildTargets, parse_targets, target_text
+from usmp.objects.target.cores import named_core
+from usmp.objects.target.targets import BuildTargets, parse_targets, target_text
 
 
 def board_targets(board: Board | None, targets: BuildTargets) -> BuildTargets:

@@ -25,7 +25,7 @@ from usmp.runtime.inputs import checked_run
 from usmp.runtime.programs import run_program
 from usmp.runtime.sizes import at_sizes
 from usmp.runtime.write_files import write_files
-from usmp.support.temporary_folder import temporary_folder
+from usmp.support.process.temporary_folder import temporary_folder
 
 DEFAULT_TIMEOUT_SECONDS = 120.0
 

@@ -9,7 +9,7 @@ from tvm.ir.transform import PassContext
 from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.boards.board import Board
 from usmp.objects import Executor
-from usmp.objects.attributes import BOARD_ATTR
+from usmp.objects.attributes.module_attributes import BOARD_ATTR
 from usmp.passes import ModulePass
 from usmp.planning.attribute_access import PLANNING
 from usmp.planning.state_layout import check_state_layout

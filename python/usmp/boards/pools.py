@@ -18,7 +18,7 @@ from usmp.objects.pools import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
-from usmp.objects.targets import BuildTargets, is_target
+from usmp.objects.target.targets import BuildTargets, is_target
 
 
 class _Pools(NamedTuple):

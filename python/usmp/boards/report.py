@@ -9,7 +9,7 @@ from rich.console import Console
 from usmp.boards.board import Board
 from usmp.boards.board_run import BoardRuns, Section, program_memory
 from usmp.report.text_tables import TextTable, print_table, print_text
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 
 def print_board_report(

@@ -6,7 +6,7 @@ import tvm_ffi
 from tvm.ir import GlobalVar, IRModule
 
 from usmp.codegen.c.names import replace_forbidden
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 
 
 def tir_text(mod: IRModule) -> str:

@@ -7,7 +7,7 @@ import os
 from functools import partial
 from pathlib import Path
 
-from usmp.support.termination import postponed_signals, undo_at_signal
+from usmp.support.process.termination import postponed_signals, undo_at_signal
 
 _KEPT = 50
 """Characters of a file's name that its temporary file keeps: a file name may have 255 bytes, and a

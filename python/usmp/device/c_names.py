@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor
-from usmp.runtime.archived_module import ArchivedModule
-from usmp.runtime.archived_pool import ArchivedPool
+from usmp.runtime.archived.entry import ArchivedEntry, ArchivedTensor
+from usmp.runtime.archived.module import ArchivedModule
+from usmp.runtime.archived.pool import ArchivedPool
 
 
 def tensors_of(entry: ArchivedEntry, what: str) -> list[ArchivedTensor]:

@@ -12,7 +12,7 @@ from usmp.device.golden_runs import GoldenRun
 from usmp.device.memory_source import print_memory
 from usmp.device.self_test_source import print_self_test
 from usmp.device.testable_module import check_testable
-from usmp.runtime.archived_module import ArchivedModule
+from usmp.runtime.archived.module import ArchivedModule
 
 _FILES = (
     "usmp_device.h",

@@ -16,8 +16,8 @@ from usmp.device.c_names import (
     tensor_macro,
     tensors_of,
 )
-from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor
-from usmp.runtime.archived_module import ArchivedModule
+from usmp.runtime.archived.entry import ArchivedEntry, ArchivedTensor
+from usmp.runtime.archived.module import ArchivedModule
 
 _ROLES = (("inputs", "input", "read"), ("outputs", "output", "write"))
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor
-from usmp.runtime.archived_module import ArchivedModule
+from usmp.runtime.archived.entry import ArchivedEntry, ArchivedTensor
+from usmp.runtime.archived.module import ArchivedModule
 
 DIGEST_BYTES = 8
 

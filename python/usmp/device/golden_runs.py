@@ -12,7 +12,7 @@ from usmp.runtime.host import HostEntry, HostModule
 from usmp.runtime.inputs import checked_run
 from usmp.runtime.reference import ReferenceModule
 from usmp.runtime.sizes import at_sizes, described
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from usmp.device.c_names import (
     pool_macro,
     tensors_of,
 )
-from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor
-from usmp.runtime.archived_module import ArchivedModule
-from usmp.runtime.archived_pool import ArchivedPool
+from usmp.runtime.archived.entry import ArchivedEntry, ArchivedTensor
+from usmp.runtime.archived.module import ArchivedModule
+from usmp.runtime.archived.pool import ArchivedPool
 
 _ROLES = (("inputs", "input"), ("outputs", "output"))
 

@@ -10,7 +10,7 @@ from usmp.codegen.c.literals import element_literals
 from usmp.codegen.c.text import comment_text, quoted
 from usmp.codegen.c.types import c_type
 from usmp.device.golden_runs import GoldenRun
-from usmp.runtime.archived_module import ArchivedModule
+from usmp.runtime.archived.module import ArchivedModule
 
 _LINE = 100
 _COMPARISONS = {

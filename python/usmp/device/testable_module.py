@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from usmp.runtime.archived_module import ArchivedModule
-from usmp.support.plain_text import shown
+from usmp.runtime.archived.module import ArchivedModule
+from usmp.support.text.plain_text import shown
 
 
 class NotTestable(ValueError):

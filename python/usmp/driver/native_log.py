@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from usmp.support.closed_streams import lead_nowhere_if_closed
-from usmp.support.compiler_lock import process_lock
+from usmp.support.process.closed_streams import lead_nowhere_if_closed
+from usmp.support.process.compiler_lock import process_lock
 
 _KEEP_LOG = "TVM_LOG_DEBUG"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from usmp.driver.errors import UsageError, file_error
-from usmp.support.termination import settle
+from usmp.support.process.termination import settle
 
 
 def check_output(path: str, read: str, what: str, read_as: str = "the model") -> None:

@@ -45,7 +45,7 @@ from usmp.driver.terminal.shown_warnings import shown_warnings
 from usmp.driver.tvm018.arguments import no_attribute
 from usmp.driver.tvm018.commands import refuse_old_command
 from usmp.driver.tvm018.flags import current_arguments
-from usmp.support.termination import postponed_signals, settle
+from usmp.support.process.termination import postponed_signals, settle
 from usmp.support.tvmc_exception import TVMCException, TVMCImportError
 from usmp.tvm018.old_name import tell_all
 

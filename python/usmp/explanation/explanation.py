@@ -27,10 +27,10 @@ from usmp.report.explanation import (
     explanation_text,
 )
 from usmp.report.explanation.sentences import NO_TIME
-from usmp.support.compiler_lock import one_at_a_time
 from usmp.support.deadline import Deadline, earliest, has_passed
 from usmp.support.errors import FaultError, UnsupportedModelError
-from usmp.support.plain_text import printable
+from usmp.support.process.compiler_lock import one_at_a_time
+from usmp.support.text.plain_text import printable
 
 _LONGEST_REASON = 160
 """Most characters of an error in a document."""

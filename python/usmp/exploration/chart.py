@@ -7,8 +7,8 @@ from typing import Any
 
 from usmp.exploration.result import BUILT
 from usmp.exploration.sweep import Row, Sweep
-from usmp.support.plain_text import shown
-from usmp.support.vega_process import check_vega, run_vega
+from usmp.support.process.vega_process import check_vega, run_vega
+from usmp.support.text.plain_text import shown
 
 _FUNCTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     ".svg": ("vegalite_to_svg", {}),

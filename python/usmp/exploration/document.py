@@ -9,8 +9,8 @@ from typing import Any
 from usmp.exploration.pareto import compared_costs
 from usmp.exploration.result import FAILED, Result
 from usmp.exploration.sweep import InputFile, Row, Sweep
-from usmp.support.plain_text import shown
-from usmp.support.strict_json import DamagedJSON, parse_json
+from usmp.support.text.plain_text import shown
+from usmp.support.text.strict_json import DamagedJSON, parse_json
 
 SCHEMA = "usmp-exploration"
 

@@ -16,7 +16,7 @@ from usmp.exploration.result import BUILT, COMPILED, ESTIMATED, NOT_LINKED, UNKN
 from usmp.runtime import BuildError
 from usmp.runtime.code_size import OPTIMIZATION, CompiledCode, compiled_code
 from usmp.runtime.programs import run_program
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _known: dict[str, CompiledCode | str] = {}
 """Code, or the reason that it is unknown, by the compiler and its input: configurations often

@@ -11,7 +11,12 @@ from functools import partial
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeAlias
 
-from usmp.support.termination import end_by_signals, postponed_signals, settle, undo_at_signal
+from usmp.support.process.termination import (
+    end_by_signals,
+    postponed_signals,
+    settle,
+    undo_at_signal,
+)
 
 Evaluate: TypeAlias = Callable[[Any, tuple[str, ...]], dict[str, Any]]
 """Makes `Result.as_json` from shared data and the arguments of a configuration. The function can be

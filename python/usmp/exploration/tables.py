@@ -20,8 +20,8 @@ from usmp.report.text_tables import (
     print_text,
     text_width,
 )
-from usmp.support.plain_text import printable, shown
-from usmp.support.wrapped_text import cell_width
+from usmp.support.text.plain_text import printable, shown
+from usmp.support.text.wrapped_text import cell_width
 
 if TYPE_CHECKING:
     from rich.console import Console

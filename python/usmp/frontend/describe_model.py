@@ -230,7 +230,7 @@ def _imported_state(model: Any, content: bytes, limits: Limits) -> Any:
 
 def _states(mod: Any, entry: str) -> list[DescribedState]:
     """Return the states of an entry; none if the module does not have the entry."""
-    from usmp.objects.attributes import STATES_ATTR
+    from usmp.objects.attributes.module_attributes import STATES_ATTR
     from usmp.relax.static_shapes import size_bytes
 
     functions = {str(variable.name_hint): func for variable, func in mod.functions.items()}
@@ -299,7 +299,7 @@ def _describe_relax(mod: Any, file_format: str, sizes: Sequence[DynamicSize]) ->
     from tvm import relax
     from tvm.ir import Op
 
-    from usmp.objects.attributes import OUTPUT_NAMES_ATTR, STATES_ATTR
+    from usmp.objects.attributes.module_attributes import OUTPUT_NAMES_ATTR, STATES_ATTR
     from usmp.relax.static_shapes import flatten_types
 
     main = mod["main"]

@@ -22,8 +22,8 @@ from usmp.frontend.input_shapes import (
 from usmp.objects.symbolic_size import SymbolicSize
 from usmp.relax.symbolic_sizes import check_max_sizes, check_names, narrowed
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.plain_text import shown
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.plain_text import shown
+from usmp.support.text.unique_names import UniqueNames
 
 
 @dataclass

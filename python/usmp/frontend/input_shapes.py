@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from usmp.plain.entry_size import LARGEST_SIZE
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 GIVE_SHAPE = "give the shape, with --input-shapes (in Python input_shapes)"
 """The hint in errors about dynamic shapes."""

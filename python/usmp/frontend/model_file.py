@@ -16,10 +16,10 @@ from usmp.relax.limits import MODEL_BYTES, OPERATORS, Limits, check_main
 from usmp.relax.shared_states import check_initial_values
 from usmp.relax.symbolic_operators import with_possible_sizes
 from usmp.relax.symbolic_sizes import symbolic_sizes_of
-from usmp.support.compiler_lock import one_at_a_time
 from usmp.support.distribution import EXTRAS, install_command
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.plain_text import printable
+from usmp.support.process.compiler_lock import one_at_a_time
+from usmp.support.text.plain_text import printable
 from usmp.support.tvmc_exception import TVMCImportError
 from usmp.tir.spans import with_all_spans
 from usmp.tvm018 import MODEL_FILES, find

@@ -11,8 +11,9 @@ The objects live in C++ (``src/usmp/objects.h``) and are read-only here, except 
 # Import all of TVM, because an import of a submodule does not wait for another thread's import.
 import tvm  # noqa: F401
 
+from usmp.objects.arguments.executor import Executor
+from usmp.objects.arguments.runtime import Runtime
 from usmp.objects.buffers import BufferInfo, BufferInfoAnalysis, LiveRange
-from usmp.objects.executor import Executor
 from usmp.objects.memory_plan import (
     AccessEstimate,
     MemoryPlan,
@@ -31,7 +32,6 @@ from usmp.objects.pools import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
-from usmp.objects.runtime import Runtime
 from usmp.objects.state_info import StateInfo
 from usmp.objects.tensor_info import TensorInfo
 from usmp.plain.buffer_place import BufferInfoKind

@@ -8,7 +8,7 @@ from tvm import tirx
 from tvm.ir import IRModule
 from tvm_ffi.dataclasses import py_class
 
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     DYNAMIC_ALLOCATIONS_ATTR,
     DYNAMIC_ALLOCATOR_ATTR,
     TAKES_ARENA_ATTR,

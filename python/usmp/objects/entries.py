@@ -9,9 +9,13 @@ from typing import TypeVar
 
 from tvm.ir import IRModule
 
-from usmp.objects.attributes import CONCURRENT_ATTR, ENTRIES_ATTR, MAIN_FUNCTION_NAME
+from usmp.objects.attributes.module_attributes import (
+    CONCURRENT_ATTR,
+    ENTRIES_ATTR,
+    MAIN_FUNCTION_NAME,
+)
 from usmp.plain.entry_names import ONLY_ENTRY
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _Model = TypeVar("_Model")
 

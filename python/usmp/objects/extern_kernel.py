@@ -12,8 +12,8 @@ import tvm_ffi
 from tvm import tirx
 from tvm_ffi.dataclasses import py_class
 
+from usmp.objects.attributes.operator_attributes import EXTERN_KERNELS_ATTR
 from usmp.objects.ffi_object import FFIObject
-from usmp.objects.operator_attributes import EXTERN_KERNELS_ATTR
 
 
 @py_class("usmp.KernelArgument")

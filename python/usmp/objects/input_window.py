@@ -7,7 +7,7 @@ from typing import Any
 
 from tvm.ir import IRModule
 
-from usmp.objects.attributes import WINDOWS_ATTR
+from usmp.objects.attributes.module_attributes import WINDOWS_ATTR
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvm import tirx
 
-from usmp.objects.operator_attributes import MERGED_FUNCTIONS_ATTR, SHARED_FUNCTION_ATTR
+from usmp.objects.attributes.operator_attributes import MERGED_FUNCTIONS_ATTR, SHARED_FUNCTION_ATTR
 
 
 def merged_functions(func: tirx.PrimFunc) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from tvm.ir import IRModule
 
-from usmp.objects.attribute import Attribute
-from usmp.objects.attributes import (
+from usmp.objects.attributes.attribute import Attribute
+from usmp.objects.attributes.module_attributes import (
     BOARD_POOLS_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     STATE_MEMORY_POOL_ATTR,

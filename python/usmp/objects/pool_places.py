@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import lcm
 
-from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT
+from usmp.objects.arguments.executor import DEFAULT_BYTE_ALIGNMENT
 from usmp.objects.pools import PoolInfo
 
 

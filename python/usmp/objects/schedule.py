@@ -8,7 +8,7 @@ from typing import Any
 
 from tvm import tirx
 
-from usmp.objects.attribute import Attribute
+from usmp.objects.attributes.attribute import Attribute
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from tvm.ir import IRModule
 
-from usmp.objects.attributes import STATE_LAYOUT_ATTR
+from usmp.objects.attributes.module_attributes import STATE_LAYOUT_ATTR
 from usmp.objects.placed_state import PlacedState
 from usmp.plain.state_layout import StateLayout
 from usmp.plain.state_place import StatePlace

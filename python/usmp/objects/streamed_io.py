@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from tvm import tirx
 
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     INPUT_TENSORS_ATTR,
     OUTPUT_TENSORS_ATTR,
     STREAMED_INPUTS_ATTR,

@@ -6,10 +6,10 @@ from tvm import tirx
 from tvm.ir import IRModule
 from tvm_ffi.dataclasses import py_class
 
-from usmp.objects.attributes import MAIN_FUNCTION_NAME, SYMBOLIC_SIZES_ATTR
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME, SYMBOLIC_SIZES_ATTR
 from usmp.objects.ffi_object import FFIObject
 from usmp.plain.entry_size import LARGEST_SIZE
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 
 @py_class("usmp.SymbolicSize")

@@ -9,7 +9,7 @@ from tvm_ffi.dataclasses import field, py_class
 
 from usmp.objects.ffi_object import FFIObject
 from usmp.plain.tensor import Tensor
-from usmp.support.unique_names import names_apart
+from usmp.support.text.unique_names import names_apart
 
 
 @py_class("usmp.TensorInfo", frozen=True)

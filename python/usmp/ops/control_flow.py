@@ -13,7 +13,7 @@ from typing import Any
 from tvm import relax, tirx
 from tvm.ir import IRModule
 
-from usmp.objects.attribute import Attribute
+from usmp.objects.attributes.attribute import Attribute
 from usmp.ops.statements import call_in_place
 
 MOST_TRIPS = 2**31 - 1

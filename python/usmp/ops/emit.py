@@ -11,8 +11,8 @@ from tvm import relax, te, tirx
 from tvm.ir import GlobalVar, IRModule, Type
 from tvm.relax.utils import gen_call_tir_inputs
 
-from usmp.objects.attribute import Attribute
-from usmp.objects.operator_attributes import CODE_HASH_ATTR, SHARED_CODE_ATTR
+from usmp.objects.attributes.attribute import Attribute
+from usmp.objects.attributes.operator_attributes import CODE_HASH_ATTR, SHARED_CODE_ATTR
 from usmp.ops.records import QuantizedOp
 from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.support.errors import UnsupportedModelError

@@ -9,7 +9,10 @@ from collections.abc import Sequence
 
 from tvm import tirx
 
-from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR, OPERATOR_STEPS_ATTR
+from usmp.objects.attributes.operator_attributes import (
+    ACCELERATOR_FUNCTION_ATTR,
+    OPERATOR_STEPS_ATTR,
+)
 from usmp.objects.operator_step import OperatorStep, Pair
 from usmp.ops.macs import macs_of
 from usmp.ops.records import QuantizedOp, operators_of

@@ -20,7 +20,7 @@ _SHIFTS_AS_FLOAT = 8
 
 
 class Rounding(Enum):
-    """The rounding of `usmp.ops.quantized.fixed_point.multiply`, with its use in the reference
+    """The rounding of `quantized.rescaling.fixed_point.multiply`, with its use in the reference
     kernels."""
 
     TWICE = MULTIPLY_BY_QUANTIZED_MULTIPLIER

@@ -15,7 +15,7 @@ from tvm import relax, te, tirx
 
 from usmp.ops.dynamic_quantization import QuantizedSlices
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.fixed_point import centered
+from usmp.ops.quantized.rescaling.fixed_point import centered
 from usmp.ops.quantized.transposed_convolution import TransposedSide, reached
 from usmp.ops.window import Window
 from usmp.support.errors import UnsupportedModelError

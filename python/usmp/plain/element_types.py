@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from math import prod
 
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _TYPE = re.compile(
     r"(?:u?int|b?float)(\d+)(?:_e\dm\d(?:b11)?(?:fn)?(?:uz?)?)?(?:x(\d{1,4}))?", re.ASCII

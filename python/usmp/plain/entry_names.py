@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from usmp.support.plain_text import shortened, shown
+from usmp.support.text.plain_text import shortened, shown
 
 _LONGEST_LIST = 1000
 """Most characters of a list of names in an error."""

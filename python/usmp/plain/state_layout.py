@@ -15,7 +15,7 @@ from usmp.plain.state_layout_json import (
     parse_document,
 )
 from usmp.plain.state_place import StatePlace, check_places, plain_place
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _HASH_BYTES = 8
 

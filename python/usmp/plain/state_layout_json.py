@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from usmp.plain.state_place import StatePlace
-from usmp.support.plain_text import shown
-from usmp.support.strict_json import parse_json
+from usmp.support.text.plain_text import shown
+from usmp.support.text.strict_json import parse_json
 
 FORMAT_VERSION = 1
 LARGEST_BYTES = 2**24

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from usmp.plain.element_types import tensor_bytes
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,16 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.analysis.infer_io import IOParameter, check_declared_io, infer_io
-from usmp.objects.annotations import INPUT_TENSOR_ATTR, LIVE_THROUGHOUT_ATTR, OUTPUT_TENSOR_ATTR
-from usmp.objects.attributes import INPUT_TENSORS_ATTR, MAIN_FUNCTION_NAME, OUTPUT_TENSORS_ATTR
+from usmp.objects.attributes.annotations import (
+    INPUT_TENSOR_ATTR,
+    LIVE_THROUGHOUT_ATTR,
+    OUTPUT_TENSOR_ATTR,
+)
+from usmp.objects.attributes.module_attributes import (
+    INPUT_TENSORS_ATTR,
+    MAIN_FUNCTION_NAME,
+    OUTPUT_TENSORS_ATTR,
+)
 from usmp.objects.streamed_io import streamed_parameters
 from usmp.objects.tensor_info import place_names
 from usmp.tir.dtypes import item_bytes

@@ -21,8 +21,12 @@ from usmp.objects import (
     PoolInfoProperties,
     WorkspacePoolInfo,
 )
-from usmp.objects.annotations import CANDIDATE_POOLS_ATTR, CONSTANT_DATA_ATTR, INPUT_TENSOR_ATTR
-from usmp.objects.attributes import (
+from usmp.objects.attributes.annotations import (
+    CANDIDATE_POOLS_ATTR,
+    CONSTANT_DATA_ATTR,
+    INPUT_TENSOR_ATTR,
+)
+from usmp.objects.attributes.module_attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
     STATE_LAYOUT_ATTR,
@@ -31,7 +35,7 @@ from usmp.objects.attributes import (
 from usmp.objects.entries import called_by_users
 from usmp.objects.module_pools import listed_pools
 from usmp.objects.pools import READ_WRITE_ACCESS
-from usmp.objects.targets import is_target, target_text
+from usmp.objects.target.targets import is_target, target_text
 from usmp.planning.io_pools import IOPools, io_pools_of, preferred_order
 from usmp.planning.state_places import StatePlaces, state_places_of
 from usmp.planning.state_pool import DEFAULT_WORKSPACE_POOL_NAME, workspace_beside

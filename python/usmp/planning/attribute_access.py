@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from usmp.objects.annotations import (
+from usmp.objects.attributes.annotations import (
     ALIGNMENT_ATTR,
     CANDIDATE_POOLS_ATTR,
     CONSTANT_DATA_ATTR,
@@ -14,8 +14,9 @@ from usmp.objects.annotations import (
     STATE_TENSOR_ATTR,
     STREAMED_TENSOR_ATTR,
 )
-from usmp.objects.attribute import AttributeAccess
-from usmp.objects.attributes import (
+from usmp.objects.attributes.attribute import AttributeAccess
+from usmp.objects.attributes.compared import SEARCH_ATTR
+from usmp.objects.attributes.module_attributes import (
     CONCURRENT_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     ENTRIES_ATTR,
@@ -35,8 +36,7 @@ from usmp.objects.attributes import (
     SYMBOLIC_SIZES_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
-from usmp.objects.compared import SEARCH_ATTR
-from usmp.objects.operator_attributes import (
+from usmp.objects.attributes.operator_attributes import (
     ACCELERATOR_FUNCTION_ATTR,
     EXTERN_KERNELS_ATTR,
     SEGMENT_ATTR,

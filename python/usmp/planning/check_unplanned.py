@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvm.ir import IRModule
 
-from usmp.objects.attributes import MEMORY_PLAN_ATTR
+from usmp.objects.attributes.module_attributes import MEMORY_PLAN_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.plain.entry_names import ONLY_ENTRY
 

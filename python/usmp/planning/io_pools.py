@@ -15,13 +15,13 @@ from usmp.objects import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
-from usmp.objects.annotations import (
+from usmp.objects.attributes.annotations import (
     CONSTANT_DATA_ATTR,
     INPUT_TENSOR_ATTR,
     OUTPUT_TENSOR_ATTR,
     STREAMED_TENSOR_ATTR,
 )
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
     IO_MEMORY_POOL_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
@@ -30,7 +30,7 @@ from usmp.objects.entries import called_by_users
 from usmp.objects.module_pools import listed_pools
 from usmp.objects.pools import ANY_IO, NO_IO, ONLY_IO
 from usmp.planning.state_pool import state_pool_of
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 from usmp.tir.nodes import nodes_of
 
 _IO_TENSORS = (INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR, STREAMED_TENSOR_ATTR)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvm import tirx
 from tvm.ir import IRModule
 
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 
 
 def with_main(mod: IRModule, main: tirx.PrimFunc) -> IRModule:

@@ -9,9 +9,9 @@ from usmp.analysis.joint_buffers import join_buffers
 from usmp.analysis.symbolic.all_sizes import extract_for_all_sizes
 from usmp.analysis.symbolic.instances import InstanceStore
 from usmp.objects import BufferInfoAnalysis
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.arguments.executor import executor_of
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 from usmp.objects.entries import concurrent_entries, entries_of
-from usmp.objects.executor import executor_of
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.planning.options import PlanningOptions

@@ -23,13 +23,13 @@ from usmp.analysis.symbolic.extents import value_of
 from usmp.analysis.symbolic.instances import InstanceStore, combinations_of
 from usmp.analysis.symbolic.separations import BytesBySize, Values, bytes_by_size
 from usmp.objects import BufferInfo, PoolAllocation
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 from usmp.objects.pool_places import line_bytes, rounded_up
 from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.planning.distance_expressions import distance_expression
 from usmp.planning.plan import Plan, workspace_buffers
 from usmp.planning.stacking import StackingProblem, least_at_all_sizes
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.size_expressions import in_int32
 
 

@@ -26,8 +26,8 @@ from usmp.names import (
 )
 from usmp.planning.stream_inputs import split_stream_inputs
 from usmp.support.deadline import Deadline, deadline_after
-from usmp.support.durations import parse_duration
-from usmp.support.percentages import parse_percentage
+from usmp.support.text.durations import parse_duration
+from usmp.support.text.percentages import parse_percentage
 from usmp.tvm018.current_options import current_options
 
 _PREFIX = "tir.usmp."

@@ -15,12 +15,12 @@ from usmp.analysis.state_tails import kept_bytes, state_tails
 from usmp.analysis.stmt_pool_allocations import assign_stmt_pool_allocations, identical_constants
 from usmp.analysis.used_overlaps import used_overlaps
 from usmp.objects import BufferInfoKind, LiveRange, PlacedBuffer
-from usmp.objects.annotations import STATE_BYTES_ATTR, STATE_TENSOR_ATTR
+from usmp.objects.attributes.annotations import STATE_BYTES_ATTR, STATE_TENSOR_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.pool_places import line_bytes, rounded_up
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.planning.plan import Plan
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 
 
 def placed_buffers(mod: IRModule, found: Plan) -> list[PlacedBuffer]:

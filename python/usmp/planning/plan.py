@@ -16,12 +16,12 @@ from usmp.algorithms.registry import Plan as Allocations
 from usmp.algorithms.search import PROOF, TIME, SearchedPlan
 from usmp.analysis import check_plan, create_array_buffer_info
 from usmp.analysis.access_counts import access_counts
-from usmp.analysis.io_place_checker import check_io_places
-from usmp.analysis.plan_checker import check_relations, relations_of
+from usmp.analysis.checks.io_place_checker import check_io_places
+from usmp.analysis.checks.plan_checker import check_relations, relations_of
 from usmp.analysis.stmt_pool_allocations import is_constant_info
 from usmp.names import PREFERENCE
 from usmp.objects import BufferInfo, BufferInfoAnalysis, PoolAllocation
-from usmp.objects.attributes import WORKSPACE_MEMORY_POOLS_ATTR
+from usmp.objects.attributes.module_attributes import WORKSPACE_MEMORY_POOLS_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.module_pools import listed_pools
 from usmp.planning.io_pools import preferred_order

@@ -26,7 +26,7 @@ from usmp.analysis.memory.facts import shared_facts
 from usmp.analysis.symbolic.instances import Instances, InstanceStore, upper_bounds
 from usmp.names import WORKSPACE_IO
 from usmp.objects import BufferInfoAnalysis
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 from usmp.objects.buffer_problem import problem_of
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.symbolic_size import has_symbolic_sizes, symbolic_sizes

@@ -11,8 +11,8 @@ from tvm.ir.transform import PassContext
 from tvm_ffi import Object
 
 from usmp.names import BOUND, RAM
-from usmp.objects.attribute import Attribute
-from usmp.objects.attributes import (
+from usmp.objects.attributes.attribute import Attribute
+from usmp.objects.attributes.module_attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
     IO_MEMORY_POOL_ATTR,

@@ -14,14 +14,14 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.analysis.memory.calls import prim_funcs
-from usmp.analysis.memory.distance_reason import DistanceReason, distance_reason
+from usmp.analysis.memory.distances.distance_reason import DistanceReason, distance_reason
+from usmp.analysis.memory.distances.safe_distance import SafeOverlap
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.memory.memories import Memory
-from usmp.analysis.memory.safe_distance import SafeOverlap
 from usmp.analysis.set_overlaps import has_content, is_used_later
 from usmp.objects import BufferInfo
+from usmp.objects.attributes.operator_attributes import OPERATOR_SHAPES_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
-from usmp.objects.operator_attributes import OPERATOR_SHAPES_ATTR
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.planning.options import PlanningOptions
 from usmp.planning.plan import Plan

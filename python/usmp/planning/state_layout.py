@@ -9,11 +9,11 @@ from tvm.ir import IRModule
 
 from usmp.analysis.module_states import ModuleState, flat_tensor, module_states, state_tensors
 from usmp.objects import BufferInfo, BufferInfoKind, PoolAllocation
-from usmp.objects.annotations import STATE_TENSOR_ATTR
-from usmp.objects.attributes import STATE_LAYOUT_ATTR
+from usmp.objects.attributes.annotations import STATE_TENSOR_ATTR
+from usmp.objects.attributes.module_attributes import STATE_LAYOUT_ATTR
 from usmp.objects.placed_state import MARKS, PlacedState
 from usmp.plain.state_place import described_state
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _SHOWN = 4
 """Most differences that an error names."""

@@ -11,13 +11,13 @@ from tvm.ir import IRModule
 
 from usmp.analysis.buffer_extraction import byte_alignment
 from usmp.objects import PoolInfo, WorkspacePoolInfo
-from usmp.objects.annotations import (
+from usmp.objects.arguments.executor import Executor, executor_of
+from usmp.objects.attributes.annotations import (
     CANDIDATE_POOLS_ATTR,
     CONSTANT_DATA_ATTR,
     FIXED_OFFSET_ATTR,
     STATE_TENSOR_ATTR,
 )
-from usmp.objects.executor import Executor, executor_of
 from usmp.objects.placed_state import PlacedState
 from usmp.planning.state_layout import fits, given_places
 from usmp.planning.state_pool import state_pool_of

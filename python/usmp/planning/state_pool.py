@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from tvm.ir import IRModule
 
 from usmp.objects import PoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
-from usmp.objects.attributes import STATE_MEMORY_POOL_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
+from usmp.objects.attributes.module_attributes import (
+    STATE_MEMORY_POOL_ATTR,
+    WORKSPACE_MEMORY_POOLS_ATTR,
+)
 from usmp.objects.module_pools import listed_pools
 from usmp.objects.pools import ONLY_IO
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 DEFAULT_WORKSPACE_POOL_NAME = "global_workspace"
 """The pool of a module that lists no workspace pool."""

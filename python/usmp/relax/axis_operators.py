@@ -9,7 +9,7 @@ import numpy as np
 from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, GlobalVar, IRModule, Var
 
-from usmp.objects.operator_attributes import SHARED_CODE_ATTR
+from usmp.objects.attributes.operator_attributes import SHARED_CODE_ATTR
 from usmp.ops.emit import add_prim_func, constant, shape_of, without_record
 from usmp.ops.form import AxisAccess, Interval, along, form_of, part_of
 from usmp.ops.real.gather import GATHER_OPERATORS

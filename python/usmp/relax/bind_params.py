@@ -9,7 +9,7 @@ import tvm
 from tvm import relax
 from tvm.ir import IRModule
 
-from usmp.objects.attributes import STATES_ATTR
+from usmp.objects.attributes.module_attributes import STATES_ATTR
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.relax.entries import join_functions, relax_entries, split_entries
 from usmp.relax.static_shapes import has_static_shape, main_function

@@ -6,7 +6,7 @@ from tvm import relax
 from tvm.ir import Call, GlobalVar, Op
 
 from usmp.support.model_operators import titles
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 from usmp.tir.model_operator import operators_in
 from usmp.tir.op_names import op_name
 

@@ -6,7 +6,11 @@ from tvm import relax
 from tvm.ir import IRModule
 
 from usmp.names import C_NAMES, NAMES_018
-from usmp.objects.attributes import NAMES_018_ATTR, NAMES_OUTPUTS_ATTR, OUTPUT_NAMES_ATTR
+from usmp.objects.attributes.module_attributes import (
+    NAMES_018_ATTR,
+    NAMES_OUTPUTS_ATTR,
+    OUTPUT_NAMES_ATTR,
+)
 from usmp.relax.entries import relax_entries
 from usmp.tvm018.python_names import OLD_OUTPUT_NAMES_ATTR, OUTPUT_TENSOR_NAMES
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tvm import relax
 from tvm.ir import GlobalVar, IRModule
 
-from usmp.objects.attributes import CONCURRENT_ATTR, ENTRIES_ATTR
+from usmp.objects.attributes.module_attributes import CONCURRENT_ATTR, ENTRIES_ATTR
 from usmp.objects.entries import check_concurrent, check_entries
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, global_symbol

@@ -15,7 +15,7 @@ from tvm import s_tir, tirx
 from tvm.ir import TensorLoad
 
 from usmp.analysis.memory.addresses import is_op
-from usmp.analysis.memory.index_values import Definitions, known_values
+from usmp.analysis.memory.indices.index_values import Definitions, known_values
 from usmp.tir.identity import identity
 
 Elements = npt.NDArray[Any]

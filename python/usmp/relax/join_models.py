@@ -9,8 +9,8 @@ import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import BaseFunc, GlobalVar, IRModule
 
-from usmp.objects.annotations import STATE_TENSOR_ATTR
-from usmp.objects.attributes import (
+from usmp.objects.attributes.annotations import STATE_TENSOR_ATTR
+from usmp.objects.attributes.module_attributes import (
     CONCURRENT_ATTR,
     ENTRIES_ATTR,
     STATES_ATTR,
@@ -20,7 +20,7 @@ from usmp.objects.state_info import StateInfo
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.relax.entries import relax_entries
 from usmp.relax.states import states_of
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, with_new_symbol
 
 

@@ -18,7 +18,7 @@ from usmp.relax.binding_titles import operator_title
 from usmp.relax.static_shapes import LARGEST_TENSOR_BYTES, flatten_types, has_static_shape
 from usmp.relax.symbolic_sizes import LargestSizes
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import nodes_of
 from usmp.tir.spans import AnySpan, joined_or, with_span

@@ -13,7 +13,7 @@ import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import GlobalVar, IRModule
 
-from usmp.objects.operator_attributes import CODE_HASH_ATTR, SHARED_CODE_ATTR
+from usmp.objects.attributes.operator_attributes import CODE_HASH_ATTR, SHARED_CODE_ATTR
 from usmp.ops.emit import without_record
 from usmp.ops.records import QuantizedOp, operator_of, with_operators
 from usmp.ops.records.attributes import OPERATOR_ATTR

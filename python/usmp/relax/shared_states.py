@@ -9,13 +9,17 @@ import tvm
 from tvm import relax
 from tvm.ir import IRModule
 
-from usmp.objects.attributes import INITIAL_STATES_ATTR, STATES_ATTR, STATES_FLAG_ATTR
+from usmp.objects.attributes.module_attributes import (
+    INITIAL_STATES_ATTR,
+    STATES_ATTR,
+    STATES_FLAG_ATTR,
+)
 from usmp.objects.state_info import STATES_FLAG_NAME, StateInfo
 from usmp.relax.limits import Limits
 from usmp.relax.states import initial_array, states_of
 from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import shown_type
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 
 
 def share_states(modules: Mapping[str, IRModule]) -> dict[str, IRModule]:

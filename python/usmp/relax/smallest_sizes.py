@@ -23,7 +23,7 @@ from usmp.relax.symbolic_sizes import (
     with_bounds,
 )
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 from usmp.tir.nodes import nodes_of
 
 Bounds = list[tuple[Var, SymbolicSize]]

@@ -9,7 +9,7 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from usmp.objects.attributes import STATES_ATTR
+from usmp.objects.attributes.module_attributes import STATES_ATTR
 from usmp.objects.state_info import StateInfo
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.relax.static_shapes import flatten_types, has_static_shape

@@ -28,7 +28,7 @@ from usmp.relax.symbolic_sizes import (
     shown_shape,
 )
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 from usmp.tir.nodes import nodes_of
 from usmp.tir.op_names import op_name
 

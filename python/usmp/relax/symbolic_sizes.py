@@ -16,14 +16,14 @@ from tvm.ir import Expr, IRModule, Range, Type, Var
 from tvm.sym import Analyzer
 from tvm.tirx import IntImm
 
-from usmp.objects.attributes import LOWER_BOUNDS_ATTR, UPPER_BOUNDS_ATTR
+from usmp.objects.attributes.module_attributes import LOWER_BOUNDS_ATTR, UPPER_BOUNDS_ATTR
 from usmp.objects.symbolic_size import SymbolicSize
 from usmp.plain.entry_size import LARGEST_SIZE
 from usmp.relax.binding_titles import result_title
 from usmp.relax.entries import relax_entries
 from usmp.relax.static_shapes import LARGEST_TENSOR_BYTES, flatten_types
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import nodes_of
 

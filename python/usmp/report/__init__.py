@@ -9,9 +9,9 @@ from usmp.report.memory_maps import (
     memory_map,
     print_memory_map,
 )
-from usmp.report.memory_summary import memory_summary, print_memory_summary
 from usmp.report.operator_table import operators_csv, operators_json, print_operators
 from usmp.report.plan_formats import CSV_COLUMNS, plan_csv, plan_json
+from usmp.report.summary.memory_summary import memory_summary, print_memory_summary
 from usmp.report.write_report import report_bytes
 
 __all__ = [

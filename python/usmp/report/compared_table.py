@@ -7,7 +7,7 @@ from typing import Any
 
 from usmp.names import STAGES
 from usmp.report.text_tables import TextTable
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _MOST_SHOWN = 4
 """Most alternatives of a stage in the table; the others are counted."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from usmp.report.memory_maps.pictures import map_svg
 from usmp.report.read_map_data import map_of_metadata
-from usmp.support.plain_text import shown
-from usmp.support.vega_process import ReportExtraMissing, VegaFailed
+from usmp.support.process.vega_process import ReportExtraMissing, VegaFailed
+from usmp.support.text.plain_text import shown
 
 _HEADINGS = ("pool", "kind", "peak bytes", "lower bound", "optimal")
 

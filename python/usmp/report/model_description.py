@@ -10,7 +10,7 @@ from rich.console import Console
 
 from usmp.plain.size_expression import shape_text
 from usmp.report.text_tables import TextTable, print_table, print_text
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _NUMBERS = ("bytes", "count", "scale", "zero point")
 """Headings of columns with numbers."""

@@ -14,8 +14,8 @@ from rich.console import Console
 from usmp.report.plan_formats import has_several_entries, name_cell
 from usmp.report.text_tables import TextTable, print_table, print_text
 from usmp.support.model_operators import name, names, shape_words, type_counts
-from usmp.support.plain_text import shown
-from usmp.support.wrapped_text import TIE
+from usmp.support.text.plain_text import shown
+from usmp.support.text.wrapped_text import TIE
 
 SCHEMA, SCHEMA_VERSION = "usmp.operators", 1
 

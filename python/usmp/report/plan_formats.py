@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from usmp.support.model_operators import name
-from usmp.support.plain_text import printable, shown
+from usmp.support.text.plain_text import printable, shown
 
 CSV_COLUMNS = (
     "pool",

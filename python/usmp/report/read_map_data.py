@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from usmp.report.io_summary import IO_TEXTS
 from usmp.report.map_data import (
     KINDS,
     UNITS,
@@ -24,8 +23,9 @@ from usmp.report.map_data import (
     Range,
 )
 from usmp.report.plan_formats import entries_of
+from usmp.report.summary.io import IO_TEXTS
 from usmp.support.model_operators import names
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 
 def map_of_metadata(metadata: Mapping[str, Any]) -> MemoryMap:

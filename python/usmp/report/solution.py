@@ -11,7 +11,7 @@ from rich.console import Console
 
 from usmp.report.plan_formats import name_cell
 from usmp.report.text_tables import TextTable, print_table, print_text
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 from usmp_solver.solution import Solution
 from usmp_solver.solver import SEARCHES
 

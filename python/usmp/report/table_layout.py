@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from usmp.support.wrapped_text import cell_width, widest_part, widest_word
+from usmp.support.text.wrapped_text import cell_width, widest_part, widest_word
 
 _PROSE = 24
 """Width in cells that sentences and long names keep while other columns can become narrower."""

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.text import Text
 
 from usmp.report.table_layout import Column, Layout, lay_out
-from usmp.support.plain_text import shown
-from usmp.support.wrapped_text import ELISION, cell_width, elided, wrapped
+from usmp.support.text.plain_text import shown
+from usmp.support.text.wrapped_text import ELISION, cell_width, elided, wrapped
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from usmp.names import STAGES
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _ENDS = {
     "time": "The search was ended by its time budget: another run may end with another plan.",

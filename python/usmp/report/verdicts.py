@@ -16,7 +16,7 @@ from usmp.report.text_tables import (
     print_table,
     print_text,
 )
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 SCHEMA, VERSION = "usmp.check", 1
 """Head of the document. The version changes if a field is removed or changes its meaning."""

@@ -8,18 +8,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from usmp.runtime.archive import Archive, load_archive
+from usmp.runtime.archived.read_tar import ArchiveError
 from usmp.runtime.c_compiler import BuildError
-from usmp.runtime.read_tar import ArchiveError
 
 if TYPE_CHECKING:
     from usmp.runtime.arena import ArenaExhausted
     from usmp.runtime.host import HostEntry, HostModule, RunError
-    from usmp.runtime.managed_memory import CapacityError
-    from usmp.runtime.memory_planner import MemoryPlanner
-    from usmp.runtime.memory_planner_growth import GrowthPolicy
-    from usmp.runtime.memory_planner_module import ManagedModule, compile_managed
-    from usmp.runtime.memory_planner_plan import StorageGroup
     from usmp.runtime.operator_profile import NotProfiled, OperatorProfile, Profile
+    from usmp.runtime.planner.growth import GrowthPolicy
+    from usmp.runtime.planner.managed_memory import CapacityError
+    from usmp.runtime.planner.memory_planner import MemoryPlanner
+    from usmp.runtime.planner.module import ManagedModule, compile_managed
+    from usmp.runtime.planner.plan import StorageGroup
     from usmp.runtime.profile_host import HostProfiler, profile_on_host
 
 __all__ = [
@@ -46,19 +46,19 @@ __all__ = [
 
 _LATER = {
     "ArenaExhausted": "arena",
-    "CapacityError": "managed_memory",
-    "GrowthPolicy": "memory_planner_growth",
+    "CapacityError": "planner.managed_memory",
+    "GrowthPolicy": "planner.growth",
     "HostEntry": "host",
     "HostModule": "host",
     "HostProfiler": "profile_host",
-    "ManagedModule": "memory_planner_module",
-    "MemoryPlanner": "memory_planner",
+    "ManagedModule": "planner.module",
+    "MemoryPlanner": "planner.memory_planner",
     "NotProfiled": "operator_profile",
     "OperatorProfile": "operator_profile",
     "Profile": "operator_profile",
     "RunError": "host",
-    "StorageGroup": "memory_planner_plan",
-    "compile_managed": "memory_planner_module",
+    "StorageGroup": "planner.plan",
+    "compile_managed": "planner.module",
     "profile_on_host": "profile_host",
 }
 """Names that are imported at their first use, and their modules."""

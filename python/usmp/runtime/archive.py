@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from usmp.names import DEFAULT_ARENA_BYTES
 from usmp.plain.model_library_format import ARENA_PATHS, FORMAT_VERSION, METADATA_FILE
-from usmp.runtime.archived_module import ArchivedModule, read_module
-from usmp.runtime.read_metadata import DamagedMetadata, parse_metadata
-from usmp.runtime.read_tar import ArchiveError, read_tar
+from usmp.runtime.archived.module import ArchivedModule, read_module
+from usmp.runtime.archived.read_metadata import DamagedMetadata, parse_metadata
+from usmp.runtime.archived.read_tar import ArchiveError, read_tar
 from usmp.runtime.write_files import replace_files
-from usmp.support.plain_text import printable, shown
+from usmp.support.text.plain_text import printable, shown
 
 if TYPE_CHECKING:
     from usmp.runtime.host import HostModule

@@ -28,8 +28,8 @@ from usmp.runtime.object_file import has_float_registers, machine_of
 from usmp.runtime.programs import run_program
 from usmp.runtime.stack_use import most_stack_bytes
 from usmp.runtime.write_files import write_files
-from usmp.support.plain_text import shown
-from usmp.support.temporary_folder import temporary_folder
+from usmp.support.process.temporary_folder import temporary_folder
+from usmp.support.text.plain_text import shown
 
 LONGEST_SECONDS = 300.0
 """Time limit of a compiler, because an archive may have C that takes forever to compile."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from usmp.names import WORKSPACE_FUNCTIONS
 from usmp.runtime.c_compiler import DEFAULT_FLAGS, BuildError, compile_c
-from usmp.support.plain_text import printable
+from usmp.support.text.plain_text import printable
 
 
 def check_sources(metadata: Mapping[str, Any], sources: Sequence[str | Path]) -> None:

@@ -32,7 +32,7 @@ from usmp.runtime.row_callbacks import TensorRows
 from usmp.runtime.sizes import at_sizes
 from usmp.runtime.write_files import write_files
 from usmp.support.not_copied import NotCopied
-from usmp.support.temporary_folder import temporary_folder
+from usmp.support.process.temporary_folder import temporary_folder
 from usmp.support.tvmc_exception import TVMCException
 
 _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")

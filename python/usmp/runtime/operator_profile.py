@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from usmp.plain.entry_names import ONLY_ENTRY, chosen_entry
-from usmp.runtime.read_metadata import DamagedMetadata, is_count, is_list_of, is_text, read_value
-from usmp.support.plain_text import shown
+from usmp.runtime.archived.read_metadata import (
+    DamagedMetadata,
+    is_count,
+    is_list_of,
+    is_text,
+    read_value,
+)
+from usmp.support.text.plain_text import shown
 
 
 class NotProfiled(ValueError):

@@ -17,7 +17,7 @@ from usmp.runtime.extra_sources import check_sources
 from usmp.runtime.host import HostModule
 from usmp.runtime.operator_profile import Profile, check_has_hooks, profile_of
 from usmp.support.not_copied import NotCopied
-from usmp.support.temporary_folder import temporary_folder
+from usmp.support.process.temporary_folder import temporary_folder
 
 _LEAST_RUNS, _MOST_RUNS = 5, 1000
 _SECONDS = 1.0

@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from usmp.support.termination import postponed_signals, undo_at_signal
+from usmp.support.process.termination import postponed_signals, undo_at_signal
 
 
 def run_program(

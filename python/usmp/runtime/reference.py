@@ -12,13 +12,13 @@ import numpy as np
 from usmp.plain.entry_names import chosen_entry
 from usmp.plain.model_library_format import largest_reference
 from usmp.runtime.archive import Archive, archive_of
-from usmp.runtime.archived_module import ArchivedModule
+from usmp.runtime.archived.module import ArchivedModule
+from usmp.runtime.archived.read_metadata import DamagedMetadata
+from usmp.runtime.archived.read_tar import ArchiveError, files_of_tar
 from usmp.runtime.host import HostEntry, HostModule
 from usmp.runtime.inputs import checked_run
-from usmp.runtime.read_metadata import DamagedMetadata
-from usmp.runtime.read_tar import ArchiveError, files_of_tar
 from usmp.support.not_copied import NotCopied
-from usmp.support.plain_text import printable, shown
+from usmp.support.text.plain_text import printable, shown
 
 REFERENCE = "those of a build without kernels, streaming, pruning or overlap, which this host ran"
 """Description of the expected outputs in sentences."""

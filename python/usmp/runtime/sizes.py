@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from usmp.plain.size_expression import shape_at, shape_text, solved
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _LARGEST = 2**31 - 1
 """Limit of a size, and of the bytes of a tensor."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from usmp.support.durations import parse_duration
+from usmp.support.text.durations import parse_duration
 
 
 @dataclass(frozen=True)

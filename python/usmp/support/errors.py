@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tvm_ffi import register_error
 
-from usmp.support.address_space import out_of_memory
+from usmp.support.process.address_space import out_of_memory
 from usmp.support.tvmc_exception import TVMCException
 
 

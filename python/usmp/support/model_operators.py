@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _LONGEST = 60
 """Most characters of an operator type, because files may have any text as a type."""

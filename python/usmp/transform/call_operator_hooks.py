@@ -8,9 +8,9 @@ from tvm.ir import IRModule
 
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.operator_statements import operator_statements
-from usmp.objects.attributes import ENTRIES_ATTR, OPERATOR_HOOKS_ATTR
+from usmp.objects.attributes.module_attributes import ENTRIES_ATTR, OPERATOR_HOOKS_ATTR
+from usmp.objects.attributes.operator_attributes import EXTERN_KERNELS_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
-from usmp.objects.operator_attributes import EXTERN_KERNELS_ATTR
 from usmp.passes import ModulePass
 from usmp.tir.nodes import sequence
 

@@ -11,7 +11,10 @@ from tvm import tirx
 from tvm.ir import GlobalVar, IRModule, PrimType, Var
 
 from usmp.analysis.memory.call_graph import CallGraph
-from usmp.objects.attributes import MAIN_FUNCTION_NAME, WORKSPACE_SIZE_FUNCTIONS_ATTR
+from usmp.objects.attributes.module_attributes import (
+    MAIN_FUNCTION_NAME,
+    WORKSPACE_SIZE_FUNCTIONS_ATTR,
+)
 from usmp.planning.offset_expressions import OffsetExpressions
 from usmp.tir.nodes import nodes_of, sequence
 

@@ -17,14 +17,15 @@ from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.symbolic.all_sizes import largest_bytes_of
 from usmp.objects import AllocatedPoolInfo, ConstantInfo, ConstantPoolInfo, PoolAllocation, PoolInfo
-from usmp.objects.annotations import (
+from usmp.objects.arguments.executor import DEFAULT_BYTE_ALIGNMENT, executor_of
+from usmp.objects.attributes.annotations import (
     ALIGNMENT_ATTR,
     CANDIDATE_POOLS_ATTR,
     CONSTANT_DATA_ATTR,
     INPUT_TENSOR_ATTR,
     OUTPUT_TENSOR_ATTR,
 )
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     ENTRIES_ATTR,
     EXECUTOR_ATTR,
     IO_TENSOR_POOL_ALLOCATIONS_ATTR,
@@ -33,7 +34,6 @@ from usmp.objects.attributes import (
     WORKSPACE_SIZE_FUNCTIONS_ATTR,
 )
 from usmp.objects.entries import entries_of, entry_function_name
-from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, executor_of
 from usmp.objects.pool_places import has_place, line_bytes, rounded_up
 from usmp.objects.schedule import FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR
 from usmp.passes import ModulePass

@@ -17,8 +17,8 @@ from tvm import tirx
 from tvm.ir import IRModule, Var
 from tvm.tirx import Cast
 
-from usmp.analysis.argument_ranges import argument_ranges
-from usmp.analysis.integer_ranges import (
+from usmp.analysis.integers.argument_ranges import argument_ranges
+from usmp.analysis.integers.integer_ranges import (
     IntegerRanges,
     Range,
     bits_of,
@@ -26,7 +26,7 @@ from usmp.analysis.integer_ranges import (
     is_within,
     type_range,
 )
-from usmp.analysis.local_ranges import find_ranges
+from usmp.analysis.integers.local_ranges import find_ranges
 from usmp.passes import ModulePass
 from usmp.tir.dtypes import dtype_of
 from usmp.tir.intrinsics import arithmetic_function, conversion_function, low_bits_function
@@ -48,8 +48,8 @@ class DefineArithmetic(ModulePass):
     """Replace arithmetic that may leave its type by calls of functions defined for all operands.
 
     The pass replaces sums, differences and products of 32 and 64 bits, quotients, remainders,
-    shifts and conversions, unless bounds (`usmp.analysis.integer_ranges`) show that C and LLVM
-    define the result. These bounds include the constants that the Relax `main` passes to a
+    shifts and conversions, unless bounds (`usmp.analysis.integers`) show that C and LLVM define the
+    result. These bounds include the constants that the Relax `main` passes to a
     PrimFunc. Integers wrap, as in TIR.
     """
 

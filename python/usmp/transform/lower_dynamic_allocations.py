@@ -8,12 +8,17 @@ import tvm
 from tvm import tirx
 from tvm.ir import IRModule, PrimType
 
-from usmp.analysis.dynamic_sizes import is_dynamic, size_variables
+from usmp.analysis.dynamic.sizes import is_dynamic, size_variables
 from usmp.analysis.memory.call_graph import CallGraph
 from usmp.analysis.memory.facts import ModuleFacts, module_facts
 from usmp.names import ARENA
-from usmp.objects.annotations import ALIGNMENT_ATTR, CANDIDATE_POOLS_ATTR, CONSTANT_DATA_ATTR
-from usmp.objects.attributes import (
+from usmp.objects.arguments.executor import Executor, executor_of
+from usmp.objects.attributes.annotations import (
+    ALIGNMENT_ATTR,
+    CANDIDATE_POOLS_ATTR,
+    CONSTANT_DATA_ATTR,
+)
+from usmp.objects.attributes.module_attributes import (
     BOARD_ATTR,
     DYNAMIC_ALLOCATIONS_ATTR,
     DYNAMIC_ALLOCATOR_ATTR,
@@ -23,10 +28,9 @@ from usmp.objects.attributes import (
     SYMBOLIC_SIZES_ATTR,
     TAKES_ARENA_ATTR,
 )
+from usmp.objects.attributes.operator_attributes import EXTERN_KERNELS_ATTR
 from usmp.objects.dynamic_allocation import DynamicAllocation
 from usmp.objects.entries import entries_of, entry_function_name
-from usmp.objects.executor import Executor, executor_of
-from usmp.objects.operator_attributes import EXTERN_KERNELS_ATTR
 from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.passes import ModulePass
 from usmp.planning.options import planning_options

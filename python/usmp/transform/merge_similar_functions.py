@@ -12,17 +12,17 @@ from tvm.ir import Call, GlobalVar, IRModule, TupleType
 
 from usmp.analysis.function_accesses import function_accesses
 from usmp.names import BALANCED, SMALL
-from usmp.objects.attribute import Attribute
-from usmp.objects.attributes import CODE_ATTR, ENTRIES_ATTR
-from usmp.objects.entries import entries_of, entry_function_name
-from usmp.objects.operator_attributes import (
+from usmp.objects.attributes.attribute import Attribute
+from usmp.objects.attributes.module_attributes import CODE_ATTR, ENTRIES_ATTR
+from usmp.objects.attributes.operator_attributes import (
     ACCELERATOR_FUNCTION_ATTR,
     EXTERN_KERNELS_ATTR,
     MERGED_FUNCTIONS_ATTR,
     SHARED_FUNCTION_ATTR,
 )
+from usmp.objects.entries import entries_of, entry_function_name
 from usmp.passes import ModulePass
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.integer_constants import (
     DTYPE,
     Parameters,

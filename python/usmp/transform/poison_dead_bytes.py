@@ -7,7 +7,7 @@ from tvm import tirx
 from tvm.ir import IRModule, Var
 
 from usmp.analysis.live_byte_counts import ByteRange, LiveBytes, live_bytes, workspace_pool_buffers
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     CONCURRENT_ATTR,
     ENTRIES_ATTR,
     MEMORY_PLAN_ATTR,

@@ -18,9 +18,9 @@ from tvm import tirx
 from tvm.ir import Call, IRModule, StringImm, Var
 from tvm.tirx import Cast, IntImm
 
-from usmp.analysis.argument_ranges import argument_ranges
-from usmp.analysis.integer_ranges import IntegerRanges, Range, is_within, type_range
-from usmp.analysis.local_ranges import find_ranges
+from usmp.analysis.integers.argument_ranges import argument_ranges
+from usmp.analysis.integers.integer_ranges import IntegerRanges, Range, is_within, type_range
+from usmp.analysis.integers.local_ranges import find_ranges
 from usmp.passes import ModulePass
 from usmp.tir.dtypes import dtype_of
 from usmp.tir.intrinsics import (

@@ -14,15 +14,15 @@ from tvm import tirx
 from tvm.ir import Call, PrimType, Var
 
 from usmp.analysis.buffer_extraction import byte_alignment
-from usmp.analysis.dynamic_lifetimes import DynamicBlock, dynamic_blocks, dynamic_lifetimes
-from usmp.analysis.dynamic_sizes import dynamic_size, is_dynamic
+from usmp.analysis.dynamic.lifetimes import DynamicBlock, dynamic_blocks, dynamic_lifetimes
+from usmp.analysis.dynamic.sizes import dynamic_size, is_dynamic
 from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.calls import possible_calls
 from usmp.analysis.memory.effects import ASYNCHRONOUS_ATTRIBUTES, CONCURRENT_ATTRIBUTES
 from usmp.analysis.memory.facts import FunctionFacts
 from usmp.names import ARENA
-from usmp.objects.attributes import POOL_ARGS_ATTR
-from usmp.objects.executor import Executor
+from usmp.objects.arguments.executor import Executor
+from usmp.objects.attributes.module_attributes import POOL_ARGS_ATTR
 from usmp.plain.c_interface import NO_MEMORY
 from usmp.tir.dynamic_allocator import WORKSPACE_ALIGNMENT, DynamicAllocator
 from usmp.tir.nodes import nodes_of, sequence

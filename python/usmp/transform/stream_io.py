@@ -13,8 +13,13 @@ from tvm.ir.transform import PassContext
 
 from usmp.analysis.memory.facts import FunctionFacts, module_facts
 from usmp.analysis.memory.main_statements import MainStatements, main_statements
-from usmp.objects.annotations import LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR, STREAMED_TENSOR_ATTR
-from usmp.objects.attributes import (
+from usmp.objects.arguments.executor import executor_of
+from usmp.objects.attributes.annotations import (
+    LIVE_THROUGHOUT_ATTR,
+    STATE_TENSOR_ATTR,
+    STREAMED_TENSOR_ATTR,
+)
+from usmp.objects.attributes.module_attributes import (
     ENTRIES_ATTR,
     EXECUTOR_ATTR,
     INPUT_TENSORS_ATTR,
@@ -25,14 +30,13 @@ from usmp.objects.attributes import (
     STREAMED_OUTPUTS_ATTR,
     SYMBOLIC_SIZES_ATTR,
 )
-from usmp.objects.entries import entries_of
-from usmp.objects.executor import executor_of
-from usmp.objects.operator_attributes import (
+from usmp.objects.attributes.operator_attributes import (
     EXTERN_KERNELS_ATTR,
     OPERATOR_SHAPES_ATTR,
     OPERATOR_STEPS_ATTR,
     OPERATORS_ATTR,
 )
+from usmp.objects.entries import entries_of
 from usmp.objects.operator_step import OperatorStep
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.objects.tensor_info import TensorInfo
@@ -40,7 +44,7 @@ from usmp.passes import ModulePass
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.tensor_intrin import tensor_intrin

@@ -14,7 +14,7 @@ from usmp.analysis.entry_buffers import entry_lengths
 from usmp.analysis.joint_buffers import entry_ranges
 from usmp.names import EXPRESSION, stages_in_order
 from usmp.objects import LiveRange, MemoryPlan
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     MEMORY_PLAN_ATTR,
     NOT_COMPARED_ATTR,
     OTHER_FORMS_ATTR,

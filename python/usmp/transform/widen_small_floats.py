@@ -16,7 +16,7 @@ from tvm import s_tir, tirx
 from tvm.ir import Call, IRModule, Op, PrimType, TensorLoad, Var
 from tvm.tirx import Cast, FloatImm
 
-from usmp.analysis.addressed import addressed
+from usmp.analysis.integers.addressed import addressed
 from usmp.passes import ModulePass, with_prim_funcs
 from usmp.tir.dtypes import dtype_of
 from usmp.tir.nodes import nodes_of

@@ -6,7 +6,7 @@ from tvm.target import Target
 from usmp.algorithms.access_cost import access_costs, access_cycles, has_speed
 from usmp.objects import BufferInfo, PoolInfoProperties, WorkspacePoolInfo
 from usmp.objects.access_count import AccessCount
-from usmp.objects.targets import accelerator_target
+from usmp.objects.target.targets import accelerator_target
 
 C, ACCEL = Target("c"), accelerator_target("accel")
 

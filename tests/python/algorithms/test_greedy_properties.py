@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from support import levels
 from usmp.algorithms import get_algorithm
-from usmp.analysis.plan_checker import check_plan
+from usmp.analysis.checks.plan_checker import check_plan
 from usmp.objects import BufferInfo, PoolInfoProperties, WorkspacePoolInfo
 from usmp_solver import ALGORITHMS
 

@@ -23,8 +23,8 @@ from usmp.analysis.access_counts import access_counts
 from usmp.analysis.memory.access import Access
 from usmp.analysis.memory.facts import analyze_liveness
 from usmp.analysis.stmt_pool_allocations import create_array_buffer_info
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
-from usmp.objects.targets import accelerator_target
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
+from usmp.objects.target.targets import accelerator_target
 from usmp.transform import AssignPoolInfo
 
 TARGET = tvm.target.Target("c")

@@ -7,8 +7,8 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from usmp.aot.accelerator_devices import pass_devices, take_devices
+from usmp.objects.attributes.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.objects.extern_kernel import ExternKernel, KernelArgument, with_kernels
-from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.ops.accelerator_function import AcceleratorFunction
 from usmp.planning.operator_order.read_graph import operator_graph
 

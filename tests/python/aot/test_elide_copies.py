@@ -14,7 +14,7 @@ from support.poison import poisoned
 from support.state_programs import program
 from usmp.aot.main_versions import MainVersions
 from usmp.aot_pipeline import lower_to_aot
-from usmp.objects.annotations import CONSTANT_DATA_ATTR
+from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
 from usmp.runtime import HostModule
 
 pytestmark = pytest.mark.cc

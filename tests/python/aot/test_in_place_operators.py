@@ -9,7 +9,7 @@ from tvm.script import tirx as T
 
 from support.main_calls import called
 from usmp.aot.main_versions import MainVersions
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 from usmp.objects.state_info import updated_input
 
 

@@ -3,7 +3,7 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from usmp.aot.join_entries import join_entries
-from usmp.objects.compared import Compared, compared_of, with_compared
+from usmp.objects.attributes.compared import Compared, compared_of, with_compared
 
 
 @I.ir_module

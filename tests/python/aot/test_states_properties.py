@@ -27,7 +27,7 @@ from usmp.objects import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     IO_TENSOR_POOL_ALLOCATIONS_ATTR,
     MAIN_FUNCTION_NAME,
     MEMORY_PLAN_ATTR,

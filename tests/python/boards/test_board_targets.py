@@ -7,7 +7,7 @@ import pytest
 import usmp
 from usmp.boards.board import board_named
 from usmp.boards.board_targets import board_targets
-from usmp.objects.targets import parse_targets, target_text
+from usmp.objects.target.targets import parse_targets, target_text
 
 
 def cpu_of(board: str, target: str) -> str:

@@ -13,7 +13,7 @@ from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.boards.board import board_named
 from usmp.boards.emulator import EmulatedModule
 from usmp.boards.pools import board_pools
-from usmp.objects.targets import parse_targets
+from usmp.objects.target.targets import parse_targets
 
 pytestmark = pytest.mark.usefixtures("one_session")
 

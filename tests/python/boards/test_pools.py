@@ -19,7 +19,7 @@ from usmp.boards.pools import (
     board_state_pool,
     board_workspace_pools,
 )
-from usmp.objects.targets import parse_targets, target_text
+from usmp.objects.target.targets import parse_targets, target_text
 
 AN547 = board_named("mps3-an547")
 

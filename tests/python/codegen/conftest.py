@@ -17,7 +17,11 @@ from usmp.codegen.interface.module_interface import interface_of
 from usmp.codegen.sources.header import print_header
 from usmp.codegen.sources.source import print_sources
 from usmp.objects import TensorInfo
-from usmp.objects.attributes import INPUT_TENSORS_ATTR, MAIN_FUNCTION_NAME, OUTPUT_TENSORS_ATTR
+from usmp.objects.attributes.module_attributes import (
+    INPUT_TENSORS_ATTR,
+    MAIN_FUNCTION_NAME,
+    OUTPUT_TENSORS_ATTR,
+)
 from usmp.transform import UnifiedStaticMemoryPlanner
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")

@@ -9,7 +9,7 @@ from tvm.script import tirx as T
 from support.compilers import run_compiler
 from support.shared_bytes import REUSED_TENSORS, SHARED_TENSORS, Reused, Shared
 from usmp.objects import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
-from usmp.objects.attributes import WORKSPACE_MEMORY_POOLS_ATTR
+from usmp.objects.attributes.module_attributes import WORKSPACE_MEMORY_POOLS_ATTR
 
 pytestmark = pytest.mark.cc
 

@@ -23,7 +23,7 @@ from usmp.codegen.sources.entry_points import MainFunction, print_entry_point_so
 from usmp.codegen.sources.header import print_header
 from usmp.codegen.sources.packed import print_packed_source
 from usmp.objects import PlacedBuffer, PoolAllocation, TensorInfo
-from usmp.objects.attributes import ENTRIES_ATTR
+from usmp.objects.attributes.module_attributes import ENTRIES_ATTR
 
 pytestmark = pytest.mark.cc
 

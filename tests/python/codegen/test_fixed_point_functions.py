@@ -11,9 +11,9 @@ import pytest
 from support.compilers import require, run_compiler
 from usmp.codegen.c.helpers import Helpers
 from usmp.codegen.c.source_files import C_INTRINSICS, text_of
-from usmp.ops.quantized import gemmlowp
-from usmp.ops.quantized.fixed_point import QuantizedMultiplier, Rounding
-from usmp.ops.quantized.rescaled_arrays import rescaled
+from usmp.ops.quantized.rescaling import gemmlowp
+from usmp.ops.quantized.rescaling.fixed_point import QuantizedMultiplier, Rounding
+from usmp.ops.quantized.rescaling.rescaled_arrays import rescaled
 from usmp.tir.intrinsics import (
     DIVIDE,
     INVERSE_SQUARE_ROOT,

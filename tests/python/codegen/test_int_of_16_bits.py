@@ -19,10 +19,10 @@ from usmp.codegen.c.source_files import C_INTRINSICS
 from usmp.codegen.llvm.intrinsics import LLVM_INTRINSICS
 from usmp.device.device_files import device_files
 from usmp.device.golden_runs import GoldenRun
-from usmp.ops.quantized.fixed_point import Rounding
-from usmp.ops.quantized.rescaled_arrays import rescaled
+from usmp.ops.quantized.rescaling.fixed_point import Rounding
+from usmp.ops.quantized.rescaling.rescaled_arrays import rescaled
 from usmp.runtime import HostModule
-from usmp.runtime.archived_module import read_module
+from usmp.runtime.archived.module import read_module
 
 pytestmark = pytest.mark.board
 

@@ -27,7 +27,7 @@ from usmp import (
 )
 from usmp.codegen.interface.module_interface import interface_of
 from usmp.codegen.metadata import metadata
-from usmp.objects.targets import accelerator_target, parse_targets
+from usmp.objects.target.targets import accelerator_target, parse_targets
 
 
 def build(module_name: str = "net", **options) -> usmp.AOTExecutorFactoryModule:

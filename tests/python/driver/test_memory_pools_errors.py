@@ -10,7 +10,7 @@ from support.accelerator_models import registered
 from support.all_cases import check_all
 from usmp.driver.options.memory_pools import add_pool_options, memory_pools, state_pool
 from usmp.driver.options.pool_flags import split_pool_flags
-from usmp.objects.targets import parse_targets
+from usmp.objects.target.targets import parse_targets
 from usmp.relax.accelerators import quantized_operator
 
 RFC = "--usmp-workspace-pools=dtcm,sram"

@@ -8,7 +8,7 @@ from tvm.ir.transform import PassContext
 from support.planner_views import Chain, Copies, bound, plan, workspace
 from support.streamed_graphs import main_function, module
 from usmp.explanation.plan_facts import Planned, noting_what_is_planned, plan_facts
-from usmp.objects.attributes import MEMORY_PLAN_ATTR
+from usmp.objects.attributes.module_attributes import MEMORY_PLAN_ATTR
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.session import planning_session
 

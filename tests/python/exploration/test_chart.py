@@ -13,7 +13,7 @@ from usmp.exploration.chart import chart, specification
 from usmp.exploration.result import REFUSED, Result
 from usmp.exploration.sweep import InputFile
 from usmp.support.distribution import install_command
-from usmp.support.vega_process import ReportExtraMissing
+from usmp.support.process.vega_process import ReportExtraMissing
 
 SVG = "{http://www.w3.org/2000/svg}"
 

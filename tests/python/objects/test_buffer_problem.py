@@ -15,7 +15,7 @@ from usmp import (
     WorkspacePoolInfo,
 )
 from usmp.algorithms.registry import get_algorithm
-from usmp.analysis.plan_checker import check_plan
+from usmp.analysis.checks.plan_checker import check_plan
 from usmp.objects import LiveRange
 from usmp.objects.buffer_problem import is_within_limits, problem_of
 

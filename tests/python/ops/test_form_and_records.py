@@ -13,12 +13,12 @@ from tvm.ir import Call, GenericConst, GlobalVar, IRModule
 from support.imported_models import imported
 from support.quantized_kinds import of_each_kind
 from support.quantized_models import CATALOG, QuantizedModel
-from usmp.analysis.integer_ranges import IntegerRanges
+from usmp.analysis.integers.integer_ranges import IntegerRanges
 from usmp.aot.transform import LowerOperators
 from usmp.codegen.llvm import evaluate
 from usmp.ops.emit import shape_of, without_record
 from usmp.ops.form import AxisRead, Form, along
-from usmp.ops.quantized.parameters import integer_limits
+from usmp.ops.quantized.rescaling.parameters import integer_limits
 from usmp.ops.records import QuantizedOp, operator_of
 from usmp.ops.records.products import DepthwiseConv2d
 from usmp.ops.records.reductions import ReductionOp

@@ -11,7 +11,7 @@ import usmp
 from conftest import ROOT
 from support.small_digits import small_convolutions
 from usmp.frontend.tflite.importer import import_tflite
-from usmp.objects.operator_attributes import OPERATOR_STEPS_ATTR
+from usmp.objects.attributes.operator_attributes import OPERATOR_STEPS_ATTR
 from usmp.objects.operator_step import OperatorStep
 from usmp.ops.operator_steps import steps_of
 

@@ -17,7 +17,7 @@ from support.qdq_models import qdq_module
 from support.quantized_kinds import of_each_kind
 from support.quantized_models import CATALOG
 from support.sample_records import sample_record
-from usmp.objects.operator_attributes import CODE_HASH_ATTR, SHARED_CODE_ATTR
+from usmp.objects.attributes.operator_attributes import CODE_HASH_ATTR, SHARED_CODE_ATTR
 from usmp.ops import quantized
 from usmp.ops.quantized import Quantization
 from usmp.ops.records import KINDS, QuantizedOp, operator_of, operators_of, with_operators

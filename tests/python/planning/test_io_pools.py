@@ -10,7 +10,7 @@ from tvm.target import Target
 from support.pool_candidates import with_pools
 from usmp import ConstantPoolInfo, PoolInfoProperties, WorkspacePoolInfo
 from usmp.objects import ConstantMemoryPools, WorkspaceMemoryPools
-from usmp.objects.attributes import IO_MEMORY_POOL_ATTR, STATE_MEMORY_POOL_ATTR
+from usmp.objects.attributes.module_attributes import IO_MEMORY_POOL_ATTR, STATE_MEMORY_POOL_ATTR
 from usmp.planning.io_pools import (
     IOPools,
     check_io_is_planned,

@@ -15,7 +15,7 @@ from support.operator_programs import BRANCHES
 from support.planner_views import bound, workspace
 from usmp.analysis import pool_usage
 from usmp.names import ORDER, WORKSPACE_IO
-from usmp.objects.attributes import MEMORY_PLAN_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
+from usmp.objects.attributes.module_attributes import MEMORY_PLAN_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
 from usmp.planning import plan as planning
 from usmp.planning import session as session_module
 from usmp.planning.options import PlanningOptions

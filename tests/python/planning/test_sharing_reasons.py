@@ -9,7 +9,7 @@ from tvm.script import tirx as T
 from tvm.target import Target
 
 from support.symbolic_models import with_interface
-from usmp.analysis.memory import distance_reason as because
+from usmp.analysis.memory.distances import distance_reason as because
 from usmp.objects.symbolic_size import SymbolicSize
 from usmp.planning import sharing_reasons as reasons
 from usmp.planning.options import PlanningOptions

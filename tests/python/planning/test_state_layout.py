@@ -9,7 +9,7 @@ from tvm.target import Target
 
 from usmp import WorkspacePoolInfo
 from usmp.objects import BufferInfo, BufferInfoKind, PlacedState, PoolAllocation
-from usmp.objects.attributes import STATE_LAYOUT_ATTR, STATE_TENSORS_ATTR
+from usmp.objects.attributes.module_attributes import STATE_LAYOUT_ATTR, STATE_TENSORS_ATTR
 from usmp.objects.placed_state import StateTensor
 from usmp.planning.state_layout import check_state_layout, fits, given_places, placed_states
 

@@ -8,7 +8,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.updated_models import SHAPE, updating_model
-from usmp.objects.attributes import STATES_ATTR
+from usmp.objects.attributes.module_attributes import STATES_ATTR
 from usmp.relax.join_models import join_models
 
 

@@ -18,8 +18,9 @@ import usmp
 from support.archives import message_of, relu_archive, write_tar
 from support.library_files import library_files
 from support.tflite_file import one_operator_model
-from usmp.runtime import ArchiveError, read_tar
-from usmp.support.plain_text import shown
+from usmp.runtime import ArchiveError
+from usmp.runtime.archived import read_tar
+from usmp.support.text.plain_text import shown
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import usmp
 from conftest import ROOT
 from support.entry_models import entry_model
 from support.relax_models import PARAMS, Attention
+from usmp.runtime.archived.read_metadata import DamagedMetadata
 from usmp.runtime.operator_profile import (
     NotProfiled,
     OperatorProfile,
@@ -18,7 +19,6 @@ from usmp.runtime.operator_profile import (
     check_has_hooks,
     profile_of,
 )
-from usmp.runtime.read_metadata import DamagedMetadata
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 

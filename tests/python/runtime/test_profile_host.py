@@ -21,9 +21,9 @@ from support.small_digits import small_convolutions, small_digits
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.objects import TensorInfo
-from usmp.objects.attributes import INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR
+from usmp.objects.attributes.module_attributes import INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR
 from usmp.runtime import BuildError, HostProfiler, NotProfiled, load_archive, profile_on_host
-from usmp.runtime.read_metadata import DamagedMetadata
+from usmp.runtime.archived.read_metadata import DamagedMetadata
 from usmp.transform import CallOperatorHooks
 
 pytestmark = pytest.mark.cc

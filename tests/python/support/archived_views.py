@@ -5,9 +5,9 @@ from __future__ import annotations
 from usmp.plain.buffer_place import BufferInfoKind, BufferPlace
 from usmp.plain.entry_size import EntrySize
 from usmp.plain.tensor import Tensor
-from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor
-from usmp.runtime.archived_module import ArchivedModule
-from usmp.runtime.archived_pool import ArchivedPool
+from usmp.runtime.archived.entry import ArchivedEntry, ArchivedTensor
+from usmp.runtime.archived.module import ArchivedModule
+from usmp.runtime.archived.pool import ArchivedPool
 
 BATCH = EntrySize("n", "n", 1, 4)
 

@@ -6,7 +6,7 @@ import threading
 from collections import defaultdict
 from contextlib import contextmanager
 
-from usmp.objects.attribute import Annotation, Attribute
+from usmp.objects.attributes.attribute import Annotation, Attribute
 from usmp.passes import ModulePass
 from usmp.planning.search import search
 

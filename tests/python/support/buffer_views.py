@@ -8,7 +8,7 @@ from tvm import tirx
 
 from usmp.analysis import extract_buffer_info
 from usmp.objects import ConstantPoolInfo, Executor, WorkspacePoolInfo
-from usmp.objects.attributes import EXECUTOR_ATTR
+from usmp.objects.attributes.module_attributes import EXECUTOR_ATTR
 from usmp.transform import AssignPoolInfo
 
 TARGET = tvm.target.Target("c")

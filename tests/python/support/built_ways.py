@@ -26,7 +26,7 @@ from support.imported_models import imported
 from support.quantized_models import QuantizedModel
 from support.random_segments import any_segments
 from support.tflite_tensors import GraphTensor, extreme_inputs, graph_tensors, random_inputs
-from usmp.objects.attributes import OUTPUT_NAMES_ATTR
+from usmp.objects.attributes.module_attributes import OUTPUT_NAMES_ATTR
 
 if TYPE_CHECKING:
     from support.litert import Reference

@@ -14,8 +14,8 @@ from tvm.ir import IRModule
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized import Layout, OutputLimits, Quantization, Rescale, Rounding, Window
-from usmp.ops.quantized.parameters import integer_limits
-from usmp.ops.quantized.table import tabulated
+from usmp.ops.quantized.activation.table import tabulated
+from usmp.ops.quantized.rescaling.parameters import integer_limits
 from usmp.ops.records.elementwise import Table
 
 Tensor = tuple[relax.Var, Quantization]

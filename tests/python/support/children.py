@@ -126,7 +126,7 @@ def _become_tvmc(
         os.chdir(folder)
         sys.argv = words
         from usmp.__main__ import run as run_main
-        from usmp.support import termination
+        from usmp.support.process import termination
 
         # What commands in this process have left.
         termination._State.settled = None

@@ -11,8 +11,8 @@ from tvm.script import tirx as T
 
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.objects import TensorInfo
-from usmp.objects.attributes import EXECUTOR_ATTR
-from usmp.objects.executor import Executor
+from usmp.objects.arguments.executor import Executor
+from usmp.objects.attributes.module_attributes import EXECUTOR_ATTR
 from usmp.transform import LowerDynamicAllocations, PoisonDeadBytes, UnifiedStaticMemoryPlanner
 
 MOST = 64

@@ -10,7 +10,7 @@ from tvm import relax
 from tvm.ir import GlobalVar, IRModule
 
 from usmp import StateInfo
-from usmp.objects.attributes import ENTRIES_ATTR
+from usmp.objects.attributes.module_attributes import ENTRIES_ATTR
 
 WEIGHTS = np.arange(64, dtype=np.float32).reshape(8, 8) / 64
 INITIAL = np.arange(8, dtype=np.float32)

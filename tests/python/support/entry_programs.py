@@ -13,7 +13,7 @@ from support.state_models_random import StateModel
 from support.tir_interpreter import Interpreter, _Return
 from support.tir_memory import Pointer
 from usmp.objects import BufferInfoKind, ConstantPoolInfo
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     IO_TENSOR_POOL_ALLOCATIONS_ATTR,
     MEMORY_PLAN_ATTR,
     POOL_ARGS_ATTR,

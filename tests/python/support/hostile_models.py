@@ -18,7 +18,11 @@ from support.lazy import lazy
 from support.tflite_file import one_operator_model
 from usmp import AOTExecutorFactoryModule, Executor, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.objects import TensorInfo
-from usmp.objects.attributes import INPUT_TENSORS_ATTR, MAIN_FUNCTION_NAME, OUTPUT_TENSORS_ATTR
+from usmp.objects.attributes.module_attributes import (
+    INPUT_TENSORS_ATTR,
+    MAIN_FUNCTION_NAME,
+    OUTPUT_TENSORS_ATTR,
+)
 from usmp.report import plan_csv, print_memory_summary
 from usmp.transform import UnifiedStaticMemoryPlanner
 

@@ -25,7 +25,7 @@ from tvm.ir import IRModule
 from usmp.aot.kernel_checks.kernel_body import KernelBody
 from usmp.aot.kernel_checks.verify_kernels import kernel_differences
 from usmp.aot.transform import select_kernels
-from usmp.objects.cores import Core
+from usmp.objects.target.cores import Core
 
 _FOLDER = "USMP_TESTS_KERNELS"
 """The environment variable that names the folder of the run, for its workers."""

@@ -12,8 +12,8 @@ from tvm.ir import Call, GenericConst, IRModule
 from tvm.ir.transform import PassContext
 
 from support.relax_vm import TARGET, load_fixed_point_functions, load_rescaling_functions
-from usmp.objects.cores import CORES
 from usmp.objects.schedule import ROW_SCHEDULE_ATTR, faster_schedules
+from usmp.objects.target.cores import CORES
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.constants.pack_constants import with_packed_constants
 from usmp.ops.kernels.kernel import Kernel

@@ -18,7 +18,7 @@ from support.relax_passes import passes_until
 from usmp.aot.kernel_checks.kernel_body import KernelBody
 from usmp.aot.kernel_checks.verify_kernels import kernel_differences
 from usmp.aot.transform import select_kernels
-from usmp.objects.cores import CORES, PORTABLE
+from usmp.objects.target.cores import CORES, PORTABLE
 from usmp.ops.kernels import select
 from usmp.tir.tensor_intrin import without_intrinsics
 

@@ -37,7 +37,7 @@ FILES = {
     "driver/test_startup.py": "process",
     "driver/test_tvmc.py": "process",
     "relax/test_limits.py": "process",
-    "test_package.py": "process",
+    "repository/test_package.py": "process",
     "algorithms/test_auto.py": "property",
     "algorithms/test_misfit.py": "property",
     "algorithms/test_solver_optimum.py": "property",

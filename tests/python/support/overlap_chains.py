@@ -12,7 +12,7 @@ from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType, TupleType
 from support.operator_builder import Builder, Index, block, loop, nest, store, wide
 from support.tir_programs import Program
 from usmp.objects import Executor, TensorInfo
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     EXECUTOR_ATTR,
     INPUT_TENSORS_ATTR,
     MAIN_FUNCTION_NAME,

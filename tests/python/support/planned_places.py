@@ -11,8 +11,8 @@ from tvm.ir import Call, IRModule, Op
 
 from support.tir_interpreter import CONCURRENT
 from support.tir_programs import Program
-from usmp.objects.annotations import CANDIDATE_MEMORY_POOL_ATTR, CONSTANT_DATA_ATTR
-from usmp.objects.attributes import MAIN_FUNCTION_NAME, POOL_ARGS_ATTR
+from usmp.objects.attributes.annotations import CANDIDATE_MEMORY_POOL_ATTR, CONSTANT_DATA_ATTR
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME, POOL_ARGS_ATTR
 from usmp.transform import AssignPoolInfo, CreateAllocatesForIO
 
 

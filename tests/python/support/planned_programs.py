@@ -14,7 +14,7 @@ from support.tir_memory import Pointer
 from support.tir_programs import Program
 from usmp.analysis import extract_buffer_info
 from usmp.objects import ConstantPoolInfo, TensorInfo
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     IO_TENSOR_POOL_ALLOCATIONS_ATTR,
     MAIN_FUNCTION_NAME,
     POOL_ARGS_ATTR,

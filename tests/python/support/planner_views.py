@@ -18,7 +18,7 @@ from usmp.objects import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
     INPUT_TENSORS_ATTR,
     MEMORY_PLAN_ATTR,

@@ -6,7 +6,10 @@ import tvm_ffi
 from tvm import tirx
 
 from usmp.objects import ConstantMemoryPools, WorkspaceMemoryPools
-from usmp.objects.attributes import CONSTANT_MEMORY_POOLS_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
+from usmp.objects.attributes.module_attributes import (
+    CONSTANT_MEMORY_POOLS_ATTR,
+    WORKSPACE_MEMORY_POOLS_ATTR,
+)
 
 
 def with_pools(mod, workspace=(), constant=()):

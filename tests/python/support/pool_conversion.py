@@ -7,7 +7,7 @@ import tvm_ffi
 from tvm import tirx
 
 from usmp.objects import PoolAllocation
-from usmp.objects.attributes import POOL_ARGS_ATTR
+from usmp.objects.attributes.module_attributes import POOL_ARGS_ATTR
 from usmp.transform import ConvertPoolAllocationsToOffsets
 
 

@@ -14,7 +14,7 @@ from tvm.script import relax as R
 
 import usmp
 from support.relax_vm import compiled, load_fixed_point_functions
-from usmp.objects.attributes import FLOAT_OPERATORS_ATTR
+from usmp.objects.attributes.module_attributes import FLOAT_OPERATORS_ATTR
 from usmp.relax.transform.qdq import use_integer_operators
 from usmp.runtime import HostModule
 

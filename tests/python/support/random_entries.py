@@ -12,7 +12,7 @@ from tvm import relax
 from tvm.ir import GlobalVar, IRModule
 
 from usmp import StateInfo
-from usmp.objects.attributes import ENTRIES_ATTR
+from usmp.objects.attributes.module_attributes import ENTRIES_ATTR
 
 _WEIGHTS = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32) / 4
 

@@ -6,7 +6,7 @@ from tvm.ir.transform import Pass, Sequential
 
 from usmp.aot_pipeline import main_steps, module_passes
 from usmp.current_context import PASSES
-from usmp.objects.targets import parse_targets
+from usmp.objects.target.targets import parse_targets
 from usmp.planning.search import Stage
 
 

@@ -18,7 +18,11 @@ from support.planned_programs import run
 from support.tir_interpreter import Interpreter
 from support.tir_programs import Program
 from usmp.objects import TensorInfo
-from usmp.objects.attributes import INPUT_TENSORS_ATTR, MAIN_FUNCTION_NAME, OUTPUT_TENSORS_ATTR
+from usmp.objects.attributes.module_attributes import (
+    INPUT_TENSORS_ATTR,
+    MAIN_FUNCTION_NAME,
+    OUTPUT_TENSORS_ATTR,
+)
 
 _STEPS = 2_000_000
 

@@ -15,7 +15,7 @@ from tvm.script import tirx as T
 from usmp.boards.board import Board
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.objects import TensorInfo
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     ENTRIES_ATTR,
     INPUT_TENSORS_ATTR,
     MAIN_FUNCTION_NAME,

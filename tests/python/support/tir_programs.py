@@ -22,8 +22,8 @@ from usmp.objects import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
-from usmp.objects.annotations import CANDIDATE_MEMORY_POOL_ATTR, CONSTANT_DATA_ATTR
-from usmp.objects.attributes import (
+from usmp.objects.attributes.annotations import CANDIDATE_MEMORY_POOL_ATTR, CONSTANT_DATA_ATTR
+from usmp.objects.attributes.module_attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
     INPUT_TENSORS_ATTR,

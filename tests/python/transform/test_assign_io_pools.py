@@ -9,8 +9,8 @@ from tvm.target import Target
 
 from support.pool_candidates import candidates, first_line, with_pools
 from usmp import ConstantPoolInfo, PoolInfoProperties, WorkspacePoolInfo
-from usmp.objects.annotations import CANDIDATE_MEMORY_POOL_ATTR
-from usmp.objects.attributes import IO_MEMORY_POOL_ATTR, STATE_MEMORY_POOL_ATTR
+from usmp.objects.attributes.annotations import CANDIDATE_MEMORY_POOL_ATTR
+from usmp.objects.attributes.module_attributes import IO_MEMORY_POOL_ATTR, STATE_MEMORY_POOL_ATTR
 from usmp.planning.session import planning_session
 from usmp.transform import AssignPoolInfo
 

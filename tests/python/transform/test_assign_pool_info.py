@@ -7,7 +7,7 @@ from tvm.script import tirx as T
 
 from support.pool_candidates import allocations, candidates, first_line, with_pools
 from usmp.objects import ConstantPoolInfo, WorkspacePoolInfo
-from usmp.objects.attributes import WORKSPACE_MEMORY_POOLS_ATTR
+from usmp.objects.attributes.module_attributes import WORKSPACE_MEMORY_POOLS_ATTR
 from usmp.transform import AssignPoolInfo
 
 C = tvm.target.Target("c")

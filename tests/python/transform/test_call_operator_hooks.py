@@ -13,7 +13,7 @@ import usmp
 from support.entry_models import entry_model
 from support.planner_views import Chain, plan
 from support.state_models import streaming_model
-from usmp.objects.attributes import OPERATOR_HOOKS_ATTR
+from usmp.objects.attributes.module_attributes import OPERATOR_HOOKS_ATTR
 from usmp.transform import CallOperatorHooks, PoisonDeadBytes
 
 

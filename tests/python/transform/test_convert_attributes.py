@@ -9,7 +9,7 @@ from tvm.script import tirx as T
 
 from support.pool_conversion import convert
 from usmp.objects import PoolAllocation, WorkspacePoolInfo
-from usmp.objects.attributes import IO_TENSOR_POOL_ALLOCATIONS_ATTR
+from usmp.objects.attributes.module_attributes import IO_TENSOR_POOL_ALLOCATIONS_ATTR
 from usmp.transform import AssignPoolInfo, ConvertPoolAllocationsToOffsets
 
 FAST = WorkspacePoolInfo("fast", ["c"])

@@ -8,7 +8,7 @@ from tvm.script import tirx as T
 
 from support.pool_conversion import assert_becomes, convert, pool_args
 from usmp.objects import ConstantPoolInfo, WorkspacePoolInfo
-from usmp.objects.attributes import POOL_ARGS_ATTR
+from usmp.objects.attributes.module_attributes import POOL_ARGS_ATTR
 
 FIRST = tvm.runtime.tensor(np.array([1, 2, 3, 4], "int8"))
 SECOND = tvm.runtime.tensor(np.array([5, 6, 7, 8], "int8"))

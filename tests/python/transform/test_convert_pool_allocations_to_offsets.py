@@ -5,7 +5,7 @@ from tvm.script import tirx as T
 
 from support.pool_conversion import assert_becomes, convert, pool_args
 from usmp.objects import WorkspacePoolInfo
-from usmp.objects.attributes import POOL_ARGS_ATTR
+from usmp.objects.attributes.module_attributes import POOL_ARGS_ATTR
 from usmp.transform import ConvertPoolAllocationsToOffsets
 
 FAST = WorkspacePoolInfo("fast", ["c"])

@@ -5,7 +5,7 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from usmp.objects import TensorInfo
-from usmp.objects.attributes import INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR
+from usmp.objects.attributes.module_attributes import INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR
 from usmp.transform import CreateAllocatesForIO
 
 

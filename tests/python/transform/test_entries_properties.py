@@ -15,7 +15,7 @@ import tvm
 from support.entry_programs import EntriesModel, Machine, bound_to_c, bytes_of_entries
 from support.levels import number
 from usmp.aot.transform import LowerEntries
-from usmp.objects.attributes import CONCURRENT_ATTR
+from usmp.objects.attributes.module_attributes import CONCURRENT_ATTR
 from usmp.transform import PoisonDeadBytes, UnifiedStaticMemoryPlanner
 from usmp_solver import ALGORITHMS
 

@@ -7,7 +7,7 @@ from tvm.script import tirx as T
 
 from support.dynamic_programs import Net, described
 from support.lowered_allocations import Callers, Copies, lower, main_of
-from usmp.objects.executor import Executor
+from usmp.objects.arguments.executor import Executor
 from usmp.tir.own_function import own_function
 from usmp.transform import LowerDynamicAllocations
 

@@ -12,8 +12,8 @@ from support.main_calls import called
 from support.operator_programs import BRANCHES, network
 from support.planner_views import bound, first_line, plan, workspace
 from usmp.analysis import pool_usage
-from usmp.objects.attributes import MEMORY_PLAN_ATTR
-from usmp.objects.compared import details_of
+from usmp.objects.attributes.compared import details_of
+from usmp.objects.attributes.module_attributes import MEMORY_PLAN_ATTR
 from usmp.transform import OrderOperators
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.levels import number
 from support.planned_programs import expected_results, run
 from support.tir_programs import draw_program
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 from usmp.planning.main_function import with_main
 from usmp.planning.operator_order.graph import OperatorGraph
 from usmp.planning.operator_order.read_graph import operator_graph

@@ -7,7 +7,7 @@ import pytest
 from support.levels import number
 from support.overlap_chains import draw_chain
 from support.planned_programs import check_planned, expected_results, plan
-from usmp.objects.attributes import MEMORY_PLAN_ATTR
+from usmp.objects.attributes.module_attributes import MEMORY_PLAN_ATTR
 
 
 @pytest.mark.slow

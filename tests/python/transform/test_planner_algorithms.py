@@ -7,7 +7,7 @@ import tvm_ffi
 
 from support.planner_views import Chain, first_line, offsets, plan, workspace
 from usmp.objects import PoolAllocation, PoolInfoProperties, WorkspacePoolInfo
-from usmp.objects.attributes import MEMORY_PLAN_ATTR
+from usmp.objects.attributes.module_attributes import MEMORY_PLAN_ATTR
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from support.planner_views import DATA, Chain, first_line, places, plan, workspa
 from support.tir_programs import draw_program
 from usmp.algorithms import get_algorithm
 from usmp.objects import ConstantPoolInfo, PoolInfoProperties, WorkspacePoolInfo
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
     MEMORY_PLAN_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,

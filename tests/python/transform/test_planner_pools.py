@@ -18,7 +18,7 @@ from support.planner_views import (
     workspace,
 )
 from usmp.objects import ConstantPoolInfo, PoolInfoProperties
-from usmp.objects.attributes import MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
+from usmp.objects.attributes.module_attributes import MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
 
 SQUARE = tvm.runtime.tensor(DATA.numpy().reshape(2, 2))
 

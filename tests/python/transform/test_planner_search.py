@@ -6,7 +6,7 @@ import pytest
 
 from support.planner_views import Chain, WithScratch, first_line, plan, pool_args, workspace
 from usmp.objects import PoolInfoProperties, WorkspacePoolInfo
-from usmp.objects.attributes import MEMORY_PLAN_ATTR
+from usmp.objects.attributes.module_attributes import MEMORY_PLAN_ATTR
 
 
 def proved(planned):

@@ -15,7 +15,7 @@ from tvm.target import Target
 from support.pool_candidates import first_line, with_pools
 from usmp import PoolInfoProperties, WorkspacePoolInfo
 from usmp.objects import PlacedState
-from usmp.objects.attributes import STATE_LAYOUT_ATTR, STATE_MEMORY_POOL_ATTR
+from usmp.objects.attributes.module_attributes import STATE_LAYOUT_ATTR, STATE_MEMORY_POOL_ATTR
 from usmp.objects.state_layout import state_layout_of
 from usmp.transform import AssignPoolInfo, UnifiedStaticMemoryPlanner
 

@@ -10,7 +10,12 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, IRModule, TensorLoad
 
-from usmp.ops.quantized.fixed_point import QuantizedMultiplier, apply_multiplier, int32, multiply
+from usmp.ops.quantized.rescaling.fixed_point import (
+    QuantizedMultiplier,
+    apply_multiplier,
+    int32,
+    multiply,
+)
 from usmp.tir.intrinsics import MULTIPLY_HIGH, RESCALE_RECORD
 from usmp.transform import SpecializeRescaling
 

@@ -15,7 +15,7 @@ from support.planner_views import workspace
 from support.streamed_graphs import main_function, module, operator
 from usmp import Executor, WorkspaceMemoryPools
 from usmp.objects import TensorInfo
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     ENTRIES_ATTR,
     EXECUTOR_ATTR,
     INPUT_TENSORS_ATTR,
@@ -24,7 +24,7 @@ from usmp.objects.attributes import (
     OUTPUT_TENSORS_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
-from usmp.objects.operator_attributes import SEGMENT_ATTR
+from usmp.objects.attributes.operator_attributes import SEGMENT_ATTR
 from usmp.passes import apply_passes
 from usmp.transform import StreamIO, StreamOperators, UnifiedStaticMemoryPlanner
 

@@ -26,7 +26,7 @@ from usmp.analysis import (
     extract_buffer_info,
 )
 from usmp.objects import BufferInfoKind, Executor
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     EXECUTOR_ATTR,
     IO_TENSOR_POOL_ALLOCATIONS_ATTR,
     MEMORY_PLAN_ATTR,

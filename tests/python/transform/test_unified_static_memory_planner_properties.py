@@ -18,8 +18,8 @@ from support.levels import number
 from support.planned_programs import check_planned, expected_results, missing_conflicts, plan, run
 from support.tir_interpreter import Interpreter
 from support.tir_programs import draw_program
-from usmp.objects.annotations import CONSTANT_DATA_ATTR
-from usmp.objects.attributes import (
+from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
+from usmp.objects.attributes.module_attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
     MAIN_FUNCTION_NAME,
     WORKSPACE_MEMORY_POOLS_ATTR,

@@ -20,7 +20,7 @@ from usmp.driver.errors import UsageError
 from usmp.driver.tvm018.commands import refuse_old_command
 from usmp.driver.tvm018.flags import current_arguments
 from usmp.driver.tvmc import main
-from usmp.objects.cores import CORES
+from usmp.objects.target.cores import CORES
 from usmp.tvm018 import MAPPED, find
 from usmp.tvm018.commands import MICRO, MODULES, PROJECT_OPTION, TUNE
 

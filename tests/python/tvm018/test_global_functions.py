@@ -19,7 +19,7 @@ import usmp
 import usmp.analysis
 import usmp.transform
 from support.tvm_operators import module
-from usmp.objects.attributes import MAIN_FUNCTION_NAME, POOL_ARGS_ATTR
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME, POOL_ARGS_ATTR
 from usmp.registration import register
 from usmp.tvm018 import GLOBAL_FUNCTIONS, IMPORT_PATHS, MAPPED, REFUSED, find
 

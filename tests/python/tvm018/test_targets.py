@@ -17,7 +17,7 @@ from usmp.driver.errors import UsageError
 from usmp.driver.options.target_options import add_target_options, full_target
 from usmp.driver.tvm018.flags import current_arguments
 from usmp.names import TARGET_OPTIONS
-from usmp.objects.targets import BuildTargets, is_target, parse_targets, target_text
+from usmp.objects.target.targets import BuildTargets, is_target, parse_targets, target_text
 from usmp.relax.accelerators.known import check_accelerators
 from usmp.support.compatibility import CompatibilityNote
 from usmp.tvm018 import ACCEPTED, MAPPED, REFUSED, TARGET_NAMES, TARGET_OPTION_ROWS, OldName

@@ -6,7 +6,7 @@ from tvm.script import tirx as T
 from support.buffer_views import TARGET, analyze, buffers, conflicts
 from support.tvm_operators import cast_subtract, convolution, max_pool_cast, module, suffixed
 from usmp.objects import WorkspaceMemoryPools, WorkspacePoolInfo
-from usmp.objects.attributes import WORKSPACE_MEMORY_POOLS_ATTR
+from usmp.objects.attributes.module_attributes import WORKSPACE_MEMORY_POOLS_ATTR
 
 
 @T.prim_func

@@ -8,8 +8,8 @@ from tvm import tirx
 from tvm.ir import TensorLoad
 
 from usmp.analysis.memory.addresses import address_of
-from usmp.analysis.memory.event_walk import memory_events
-from usmp.analysis.memory.events import (
+from usmp.analysis.memory.walk.event_walk import memory_events
+from usmp.analysis.memory.walk.events import (
     Declare,
     Define,
     Enter,

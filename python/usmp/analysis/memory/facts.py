@@ -20,17 +20,17 @@ from tvm.ir import IRModule, PointerType
 
 from usmp.analysis.memory.call_graph import CallGraph
 from usmp.analysis.memory.calls import CallResolver, PossibleCall, possible_calls, prim_funcs
-from usmp.analysis.memory.event_walk import memory_events
-from usmp.analysis.memory.events import Event
+from usmp.analysis.memory.distances.kept_bytes import KeptBytes
+from usmp.analysis.memory.distances.safe_distance import SafeOverlap
 from usmp.analysis.memory.function_liveness import FunctionLiveness
-from usmp.analysis.memory.kept_bytes import KeptBytes
 from usmp.analysis.memory.liveness import fold_liveness
 from usmp.analysis.memory.memory_trace import fold_trace
 from usmp.analysis.memory.points_to import PointsTo, points_to
-from usmp.analysis.memory.safe_distance import SafeOverlap
 from usmp.analysis.memory.side_effects import Effect, effect_of
 from usmp.analysis.memory.stated_kernel import StatedKernel
 from usmp.analysis.memory.used_bytes import used_bytes
+from usmp.analysis.memory.walk.event_walk import memory_events
+from usmp.analysis.memory.walk.events import Event
 from usmp.objects.extern_kernel import ExternKernel, kernels_of
 from usmp.support.found import Found
 from usmp.support.tvm_errors import report_faults

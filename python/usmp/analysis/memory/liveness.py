@@ -21,7 +21,16 @@ from tvm.ir import PrimType
 from usmp.analysis.memory.access import Access, MemoryUse, Movement, declared_access
 from usmp.analysis.memory.addresses import address_of, is_constant
 from usmp.analysis.memory.calls import CallResolver
-from usmp.analysis.memory.events import (
+from usmp.analysis.memory.function_liveness import (
+    FunctionLiveness,
+    PositionRange,
+    StatementLiveness,
+)
+from usmp.analysis.memory.memories import Memory
+from usmp.analysis.memory.points_to import PointsTo
+from usmp.analysis.memory.stated_kernel import stated_access
+from usmp.analysis.memory.trip_count import UNKNOWN_TRIP_COUNT, trip_count
+from usmp.analysis.memory.walk.events import (
     CallFunction,
     CallKernel,
     Declare,
@@ -36,16 +45,7 @@ from usmp.analysis.memory.events import (
     Pass,
     Region,
 )
-from usmp.analysis.memory.function_liveness import (
-    FunctionLiveness,
-    PositionRange,
-    StatementLiveness,
-)
-from usmp.analysis.memory.memories import Memory
-from usmp.analysis.memory.points_to import PointsTo
-from usmp.analysis.memory.stated_kernel import stated_access
-from usmp.analysis.memory.trip_count import UNKNOWN_TRIP_COUNT, trip_count
-from usmp.analysis.memory.walk_state import Loop, MemoryState, Statement
+from usmp.analysis.memory.walk.walk_state import Loop, MemoryState, Statement
 from usmp.tir.dtypes import item_bytes
 
 

@@ -19,8 +19,8 @@ from usmp.analysis.memory.facts import FunctionFacts, ModuleFacts
 from usmp.analysis.memory.function_liveness import PositionRange, StatementLiveness
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.side_effects import Effect
-from usmp.objects.annotations import LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.attributes.annotations import LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 
 DECLARATIONS = tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind
 """Kinds of statements that access no memory."""

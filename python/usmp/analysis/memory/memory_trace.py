@@ -14,7 +14,16 @@ from tvm.ir import TensorLoad
 
 from usmp.analysis.memory.access import Access, declared_access
 from usmp.analysis.memory.addresses import address_of, is_constant, is_op
-from usmp.analysis.memory.events import (
+from usmp.analysis.memory.indices.iterations import TracedLoop, trace_loop
+from usmp.analysis.memory.memories import UNBOUNDED, Address, Memory
+from usmp.analysis.memory.points_to import PointsTo
+from usmp.analysis.memory.traced_access import (
+    CalleeReach,
+    MemoryTrace,
+    TracedAccess,
+    TracedStatement,
+)
+from usmp.analysis.memory.walk.events import (
     CallFunction,
     CallIntrinsic,
     CallKernel,
@@ -30,15 +39,6 @@ from usmp.analysis.memory.events import (
     Load,
     Pass,
     Region,
-)
-from usmp.analysis.memory.iterations import TracedLoop, trace_loop
-from usmp.analysis.memory.memories import UNBOUNDED, Address, Memory
-from usmp.analysis.memory.points_to import PointsTo
-from usmp.analysis.memory.traced_access import (
-    CalleeReach,
-    MemoryTrace,
-    TracedAccess,
-    TracedStatement,
 )
 from usmp.tir.nodes import nodes_of
 

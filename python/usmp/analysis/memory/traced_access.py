@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from usmp.analysis.memory.events import Condition
-from usmp.analysis.memory.index_values import Bindings
-from usmp.analysis.memory.iterations import TracedLoop
+from usmp.analysis.memory.indices.index_values import Bindings
+from usmp.analysis.memory.indices.iterations import TracedLoop
 from usmp.analysis.memory.memories import Address, Memory
+from usmp.analysis.memory.walk.events import Condition
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from usmp.analysis.symbolic.instances import (
     upper_bounds,
 )
 from usmp.objects import BufferInfoAnalysis
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 from usmp.objects.symbolic_size import SymbolicSize, has_symbolic_sizes, symbolic_sizes
 from usmp.tir.dtypes import item_bytes
 

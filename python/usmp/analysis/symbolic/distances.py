@@ -14,9 +14,9 @@ import numpy as np
 
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.calls import prim_funcs
+from usmp.analysis.memory.distances.safe_distance import DEEPEST_CALLS, SafeOverlap
 from usmp.analysis.memory.facts import ModuleFacts
 from usmp.analysis.memory.memories import Memory
-from usmp.analysis.memory.safe_distance import DEEPEST_CALLS, SafeOverlap
 from usmp.analysis.memory.traced_access import TracedAccess
 from usmp.analysis.symbolic.extents import value_of
 from usmp.analysis.symbolic.instances import Instance, Instances, InstanceStore, all_sizes

@@ -11,8 +11,8 @@ from tvm.ir import IRModule
 from tvm.target import Target
 
 from usmp.analysis.memory.calls import CallResolver
+from usmp.analysis.memory.distances.kept_bytes import KeptBytes
 from usmp.analysis.memory.facts import FunctionFacts
-from usmp.analysis.memory.kept_bytes import KeptBytes
 from usmp.aot.kernel_checks.check import Check, size_bytes
 from usmp.aot.pointer_parameters import pass_buffers_as_pointers
 from usmp.codegen.c.function import parameter_types, print_function

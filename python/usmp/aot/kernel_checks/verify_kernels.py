@@ -16,7 +16,7 @@ from usmp.aot.kernel_checks.kernel_body import KernelBody
 from usmp.runtime.c_compiler import BuildError, compile_c
 from usmp.runtime.programs import run_program
 from usmp.support.errors import FaultError
-from usmp.support.temporary_folder import temporary_folder
+from usmp.support.process.temporary_folder import temporary_folder
 from usmp.support.tvm_errors import fault
 
 _FLAGS = (

@@ -13,15 +13,15 @@ from tvm.ir import IRModule
 
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.names import COPIES, GROUPS
-from usmp.objects.annotations import STATE_BYTES_ATTR
-from usmp.objects.attribute import Attribute, Attributes
-from usmp.objects.attributes import (
+from usmp.objects.attributes.annotations import STATE_BYTES_ATTR
+from usmp.objects.attributes.attribute import Attribute, Attributes
+from usmp.objects.attributes.compared import compared_of
+from usmp.objects.attributes.module_attributes import (
     CONCURRENT_ATTR,
     ENTRIES_ATTR,
     EXTENDS_STATES_ATTR,
     FIXED_CHOICES_ATTR,
 )
-from usmp.objects.compared import compared_of
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.planning.search import Choice, Race, Stage
 from usmp.relax.entries import relax_entries

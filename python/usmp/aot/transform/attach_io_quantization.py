@@ -5,7 +5,11 @@ from __future__ import annotations
 import tvm
 from tvm.ir import IRModule
 
-from usmp.objects.attributes import INPUT_QUANTIZATION_ATTR, OUTPUT_QUANTIZATION_ATTR, STATES_ATTR
+from usmp.objects.attributes.module_attributes import (
+    INPUT_QUANTIZATION_ATTR,
+    OUTPUT_QUANTIZATION_ATTR,
+    STATES_ATTR,
+)
 from usmp.passes import ModulePass
 from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.qdq.io_quantization import io_quantization, with_io_quantization

@@ -7,9 +7,9 @@ from tvm.ir import IRModule
 from tvm.target import Target
 
 from usmp.codegen.interface.accelerator_functions import accelerator_functions
-from usmp.objects.attributes import EXECUTOR_ATTR
-from usmp.objects.executor import executor_of
-from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
+from usmp.objects.arguments.executor import executor_of
+from usmp.objects.attributes.module_attributes import EXECUTOR_ATTR
+from usmp.objects.attributes.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.passes import ModulePass
 
 

@@ -12,14 +12,14 @@ from tvm.ir import Call, GenericConst, GlobalVar, IRModule, Var
 
 from usmp.aot.transform.lower_operators import LowerOperators
 from usmp.codegen.llvm import evaluate
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     INPUT_QUANTIZATION_ATTR,
     OUTPUT_QUANTIZATION_ATTR,
     SIZE_BOUNDS,
     STATES_ATTR,
     WINDOWS_ATTR,
 )
-from usmp.objects.operator_attributes import OPERATORS_ATTR
+from usmp.objects.attributes.operator_attributes import OPERATORS_ATTR
 from usmp.ops.control_flow import CONTROL_FLOW_ATTR
 from usmp.ops.emit import RECORD_ATTRIBUTES, shape_of, without_record
 from usmp.ops.form import part_of

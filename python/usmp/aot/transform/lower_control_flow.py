@@ -12,9 +12,9 @@ from tvm.ir.transform import PassContext
 from usmp.aot.control_flow import with_carried_tensors, write_control_flow
 from usmp.aot.shared_functions import SharedFunctions
 from usmp.aot.transform.lower_main import LowerMain
-from usmp.objects.annotations import STATE_TENSOR_ATTR
-from usmp.objects.attributes import EXTENDS_STATES_ATTR, STATES_ATTR
-from usmp.objects.operator_attributes import OPERATORS_ATTR
+from usmp.objects.attributes.annotations import STATE_TENSOR_ATTR
+from usmp.objects.attributes.module_attributes import EXTENDS_STATES_ATTR, STATES_ATTR
+from usmp.objects.attributes.operator_attributes import OPERATORS_ATTR
 from usmp.ops.control_flow import CONTROL_FLOW_ATTR, ControlFlow
 from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.passes import ModulePass, apply_passes

@@ -10,8 +10,8 @@ from tvm.ir.transform import PassContext
 
 from usmp.aot.join_entries import join_entries
 from usmp.aot.transform.lower_main import LowerMain
-from usmp.objects.annotations import CONSTANT_DATA_ATTR
-from usmp.objects.attributes import (
+from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
+from usmp.objects.attributes.module_attributes import (
     CONCURRENT_ATTR,
     ENTRIES_ATTR,
     FLOAT_OPERATORS_ATTR,
@@ -22,7 +22,7 @@ from usmp.objects.attributes import (
     STATES_ATTR,
     STATES_FLAG_ATTR,
 )
-from usmp.objects.operator_attributes import OPERATORS_ATTR
+from usmp.objects.attributes.operator_attributes import OPERATORS_ATTR
 from usmp.objects.symbolic_size import has_symbolic_sizes, symbolic_sizes
 from usmp.ops.control_flow import CONTROL_FLOW_ATTR
 from usmp.ops.records.attributes import OPERATOR_ATTR

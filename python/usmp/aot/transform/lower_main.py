@@ -8,13 +8,13 @@ from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 from usmp.aot.stages import copy_stage
-from usmp.objects.annotations import (
+from usmp.objects.attributes.annotations import (
     ALIGNMENT_ATTR,
     CONSTANT_DATA_ATTR,
     STATE_BYTES_ATTR,
     STATE_TENSOR_ATTR,
 )
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     EXTENDS_STATES_ATTR,
     INITIAL_STATES_ATTR,
     INPUT_QUANTIZATION_ATTR,
@@ -29,7 +29,7 @@ from usmp.objects.attributes import (
     STATES_FLAG_ATTR,
     SYMBOLIC_SIZES_ATTR,
 )
-from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
+from usmp.objects.attributes.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.passes import ModulePass
 from usmp.planning.attribute_access import SEARCHING
 from usmp.planning.options import planning_options

@@ -8,11 +8,11 @@ import tvm
 from tvm.ir import GlobalVar, IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.analysis.argument_ranges import argument_ranges
+from usmp.analysis.integers.argument_ranges import argument_ranges
 from usmp.aot.faster_schedules import with_schedules
 from usmp.aot.size_parameters import has_symbolic_operators, with_size_parameters, with_size_ranges
 from usmp.aot.transform.pass_buffers_as_pointers import PassBuffersAsPointers
-from usmp.objects.attributes import SIZE_BOUNDS
+from usmp.objects.attributes.module_attributes import SIZE_BOUNDS
 from usmp.objects.schedule import FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR
 from usmp.passes import ModulePass
 from usmp.planning.options import PLANNING_OPTION_NAMES

@@ -11,10 +11,10 @@ from tvm.ir import Call, GenericConst, GlobalVar, IRModule
 
 from usmp.aot.kernel_checks.kernel_body import KernelBody, ReplacedOperator, bodies_of
 from usmp.aot.kernel_checks.verify_kernels import verify_kernels
-from usmp.objects.annotations import CONSTANT_DATA_ATTR
-from usmp.objects.cores import PORTABLE, Core
-from usmp.objects.operator_attributes import OPERATORS_ATTR
+from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
+from usmp.objects.attributes.operator_attributes import OPERATORS_ATTR
 from usmp.objects.schedule import FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR, SCHEDULE_ATTR
+from usmp.objects.target.cores import PORTABLE, Core
 from usmp.ops.emit import constant
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.kernel import Kernel

@@ -6,7 +6,10 @@ import tvm
 from tvm.ir import IRModule
 
 from usmp.aot.accelerator_devices import take_devices
-from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR
+from usmp.objects.attributes.operator_attributes import (
+    ACCELERATOR_FUNCTION_ATTR,
+    EXTERN_KERNELS_ATTR,
+)
 from usmp.passes import ModulePass
 
 

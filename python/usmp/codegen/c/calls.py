@@ -9,7 +9,7 @@ from usmp.analysis.memory.calls import CallResolver
 from usmp.codegen.c.reserved_names import is_keyword
 from usmp.codegen.c.text import quoted
 from usmp.codegen.c.types import UnsupportedInC
-from usmp.support.plain_text import printable
+from usmp.support.text.plain_text import printable
 from usmp.tir.nodes import nodes_of
 
 EXTERN_CALLS = ("tirx.call_extern", "tirx.call_pure_extern")

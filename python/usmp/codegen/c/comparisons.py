@@ -6,7 +6,7 @@ from tvm import tirx
 from tvm.ir import Var
 from tvm.tirx import IntImm
 
-from usmp.analysis.integer_ranges import Range, type_range
+from usmp.analysis.integers.integer_ranges import Range, type_range
 from usmp.analysis.memory.calls import CallResolver
 from usmp.codegen.c.calls import may_have_effects
 from usmp.tir.dtypes import is_float

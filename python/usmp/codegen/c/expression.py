@@ -13,7 +13,7 @@ from tvm import tirx
 from tvm.ir import Call, GlobalVar, Op, PointerType, TensorLoad, Var
 from tvm.tirx import FloatImm, IntImm
 
-from usmp.analysis.integer_ranges import type_range
+from usmp.analysis.integers.integer_ranges import type_range
 from usmp.analysis.memory.calls import CallResolver
 from usmp.codegen.c.calls import extern_function, may_have_effects
 from usmp.codegen.c.comparisons import comparison_with_limit, is_contradiction

@@ -20,7 +20,7 @@ from usmp.codegen.c.text import comment_text
 from usmp.codegen.c.types import UnsupportedInC, c_type, is_narrow_integer, memory_type
 from usmp.codegen.c.value_types import value_type
 from usmp.codegen.c.variables import scalar_allocations, used_variables, written_only
-from usmp.objects.annotations import CONSTANT_DATA_ATTR
+from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
 from usmp.support.model_operators import titles
 from usmp.support.tvm_errors import report_faults
 from usmp.tir.model_operator import operators_in

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from usmp.codegen.c.core_macros import is_macro_of_a_core
 from usmp.codegen.c.reserved_names import not_reserved
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.math_functions import MATH_FUNCTIONS
 
 _LONGEST_PART = 128

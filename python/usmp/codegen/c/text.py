@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from usmp.support.plain_text import LONGEST_NAME, escaped, shortened
+from usmp.support.text.plain_text import LONGEST_NAME, escaped, shortened
 
 _PRINTABLE = frozenset(map(chr, range(0x20, 0x7F)))
 _IN_COMMENTS = _PRINTABLE - set("*?\\")

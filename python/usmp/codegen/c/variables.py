@@ -8,7 +8,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import TensorLoad, Var
 
-from usmp.analysis.addressed import addressed
+from usmp.analysis.integers.addressed import addressed
 from usmp.analysis.memory.calls import CallResolver
 from usmp.codegen.c.calls import may_have_effects
 from usmp.tir.nodes import nodes_of

@@ -9,7 +9,7 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.codegen.c.names import Scope, sanitise_all
-from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
+from usmp.objects.attributes.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.ops.accelerator_function import AcceleratorFunction
 
 DEVICE = "device"

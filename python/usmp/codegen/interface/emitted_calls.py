@@ -12,14 +12,14 @@ from tvm.ir import Call, IRModule, PointerType
 from usmp.analysis.memory.facts import FunctionFacts, module_facts
 from usmp.analysis.operator_statements import operator_statements
 from usmp.objects import ConstantPoolInfo
-from usmp.objects.attributes import POOL_ARGS_ATTR
-from usmp.objects.entries import entries_of, entry_function_name
-from usmp.objects.extent import size_expression
-from usmp.objects.operator_attributes import (
+from usmp.objects.attributes.module_attributes import POOL_ARGS_ATTR
+from usmp.objects.attributes.operator_attributes import (
     OPERATOR_SHAPES_ATTR,
     SEGMENT_ATTR,
     SHARED_FUNCTION_ATTR,
 )
+from usmp.objects.entries import entries_of, entry_function_name
+from usmp.objects.extent import size_expression
 from usmp.objects.operator_step import OperatorStep
 from usmp.objects.schedule import SCHEDULE_ATTR, Schedule
 from usmp.objects.symbolic_size import symbolic_sizes

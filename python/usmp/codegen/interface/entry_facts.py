@@ -13,7 +13,7 @@ from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.facts import FunctionFacts, ModuleFacts
 from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer
-from usmp.objects.attributes import POOL_ARGS_ATTR
+from usmp.objects.attributes.module_attributes import POOL_ARGS_ATTR
 
 
 @dataclass(frozen=True)

@@ -14,17 +14,17 @@ from usmp.codegen.interface.entry_facts import UsedState, used_states
 from usmp.codegen.interface.entry_sizes import TAKEN_MACROS, symbolic_extents
 from usmp.codegen.interface.pool_parameter import PoolParameter
 from usmp.objects import BufferInfoKind, MemoryPlan, PlacedBuffer, PoolAllocation, TensorInfo
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     INPUT_TENSORS_ATTR,
     IO_TENSOR_POOL_ALLOCATIONS_ATTR,
     NAMES_018_ATTR,
     OUTPUT_TENSORS_ATTR,
     POOL_ARGS_ATTR,
 )
+from usmp.objects.attributes.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.objects.dynamic_allocation import takes_arena
 from usmp.objects.entries import concurrent_entries, entries_of, entry_function_name
 from usmp.objects.input_window import InputWindow, input_windows
-from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.objects.streamed_io import streamed_names
 from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.objects.tensor_info import default_output_names, place_names

@@ -9,8 +9,8 @@ from operator import itemgetter
 
 from tvm.ir import IRModule
 
+from usmp.analysis.checks.plan_checker import check_places
 from usmp.analysis.memory.facts import shared_facts
-from usmp.analysis.plan_checker import check_places
 from usmp.codegen.c.names import sanitise_all, symbol_prefix
 from usmp.codegen.c.text import quoted
 from usmp.codegen.interface.accelerator_functions import accelerator_functions, device_names
@@ -20,10 +20,14 @@ from usmp.codegen.interface.pool_parameter import PoolParameter
 from usmp.codegen.interface.read_sizes import with_sizes
 from usmp.codegen.interface.workspace_sizes import WorkspaceSize, workspace_sizes
 from usmp.objects import AllocatedPoolInfo, BufferInfoKind, PlacedBuffer
-from usmp.objects.attributes import MEMORY_PLAN_ATTR, OPERATOR_HOOKS_ATTR, POOL_ARGS_ATTR
+from usmp.objects.arguments.executor import DEFAULT_BYTE_ALIGNMENT, check_workspace_io, executor_of
+from usmp.objects.attributes.module_attributes import (
+    MEMORY_PLAN_ATTR,
+    OPERATOR_HOOKS_ATTR,
+    POOL_ARGS_ATTR,
+)
 from usmp.objects.dynamic_allocation import dynamic_allocator
 from usmp.objects.entries import check_entries, entries_of
-from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, check_workspace_io, executor_of
 from usmp.objects.module_pools import named_pools
 from usmp.objects.state_layout import state_layout_of
 from usmp.ops.accelerator_function import AcceleratorFunction

@@ -12,7 +12,7 @@ from usmp.codegen.c.text import quoted
 from usmp.codegen.interface.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface.entry_sizes import bounds_of, name_sizes, noted_bounds
 from usmp.objects import Executor
-from usmp.objects.attributes import BOARD_ATTR
+from usmp.objects.attributes.module_attributes import BOARD_ATTR
 from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.plain.entry_size import EntrySize

@@ -8,7 +8,7 @@ from typing import Any
 from tvm import tirx
 from tvm.ir import IRModule
 
-from usmp.objects.attributes import WORKSPACE_SIZE_FUNCTIONS_ATTR
+from usmp.objects.attributes.module_attributes import WORKSPACE_SIZE_FUNCTIONS_ATTR
 from usmp.objects.extent import size_expression
 from usmp.plain.size_expression import SizeExpression, computed_text
 

@@ -24,7 +24,7 @@ from usmp.codegen.llvm.intrinsics import (
     SUM_64,
     intrinsic_function,
 )
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.dtypes import is_float
 from usmp.tir.intrinsics import is_low_bits_function
 from usmp.tir.math_functions import MATH_FUNCTIONS

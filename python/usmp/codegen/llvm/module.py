@@ -18,8 +18,8 @@ from usmp.codegen.llvm.aliasing import may_alias
 from usmp.codegen.llvm.expressions import Expressions, UnsupportedByLLVM
 from usmp.codegen.sources.entry_points import MainFunction
 from usmp.codegen.sources.source import function_symbols, functions_of_entries, lowered_functions
-from usmp.objects.annotations import CONSTANT_DATA_ATTR
-from usmp.support.temporary_folder import temporary_folder
+from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
+from usmp.support.process.temporary_folder import temporary_folder
 from usmp.support.tvm_errors import reason_of
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import without_intrinsics

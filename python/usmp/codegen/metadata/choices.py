@@ -7,14 +7,14 @@ from typing import Any
 from tvm.ir import IRModule
 
 from usmp.names import LAYOUT, OPTIMIZE, ORDER, SEGMENTS, SMALL, TILES
-from usmp.objects.attributes import (
+from usmp.objects.attributes.compared import Compared, compared_of, details_of
+from usmp.objects.attributes.module_attributes import (
     CODE_ATTR,
     FLOAT_OPERATORS_ATTR,
     MODEL_FILES_ATTR,
     PRUNED_CHANNELS_ATTR,
     REFERENCE_ATTR,
 )
-from usmp.objects.compared import Compared, compared_of, details_of
 from usmp.objects.merged_functions import merged_functions
 
 

@@ -12,7 +12,7 @@ from usmp.codegen.interface.module_interface import Interface
 from usmp.codegen.metadata.sizes import shape_metadata, sizes_metadata
 from usmp.names import WORKSPACE_IO
 from usmp.objects import MemoryPlan
-from usmp.objects.compared import compared_of
+from usmp.objects.attributes.compared import compared_of
 from usmp.objects.entries import most_bytes_at_once
 from usmp.plain.model_library_format import CPU_DEVICE
 

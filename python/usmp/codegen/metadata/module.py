@@ -30,10 +30,10 @@ from usmp.codegen.metadata.operator_memory import operator_memory
 from usmp.codegen.metadata.operators import operators_metadata
 from usmp.codegen.metadata.pools import io_pool, placement, pools, search
 from usmp.codegen.metadata.strips import strips_metadata
-from usmp.objects.attributes import BOARD_ATTR, MEMORY_PLAN_ATTR
+from usmp.objects.attributes.module_attributes import BOARD_ATTR, MEMORY_PLAN_ATTR
 from usmp.objects.dynamic_allocation import as_json as dynamic_as_json
 from usmp.objects.input_window import windows_as_json
-from usmp.objects.targets import accelerator_of, target_text
+from usmp.objects.target.targets import accelerator_of, target_text
 from usmp.plain.model_library_format import FORMAT_VERSION
 
 

@@ -14,7 +14,7 @@ from usmp.codegen.interface.module_interface import Interface
 from usmp.codegen.interface.pool_parameter import PoolParameter
 from usmp.codegen.metadata.operators import peak_operator
 from usmp.objects import BufferInfoKind, MemoryPlan, PoolBound
-from usmp.objects.attributes import IO_MEMORY_POOL_ATTR, NOT_COMPARED_ATTR
+from usmp.objects.attributes.module_attributes import IO_MEMORY_POOL_ATTR, NOT_COMPARED_ATTR
 from usmp.objects.pools import ANY_IO
 
 _KINDS = {kind.value: kind.name.lower() for kind in BufferInfoKind}

@@ -8,8 +8,8 @@ from typing import Any
 from tvm.ir import IRModule
 
 from usmp.names import STRIPS
-from usmp.objects.attributes import STRIPS_ATTR
-from usmp.objects.compared import details_of
+from usmp.objects.attributes.compared import details_of
+from usmp.objects.attributes.module_attributes import STRIPS_ATTR
 
 
 def strips_metadata(mod: IRModule) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from usmp.codegen.c.helpers import Helpers
 from usmp.codegen.c.source_files import functions_of, text_of
 from usmp.codegen.interface.module_interface import Interface
 from usmp.names import SMALL
-from usmp.objects.attributes import CODE_ATTR
-from usmp.objects.cores import PORTABLE, Core, core_of
+from usmp.objects.attributes.module_attributes import CODE_ATTR
+from usmp.objects.target.cores import PORTABLE, Core, core_of
 
 _FEATURES = (
     ("has_mve", "(!defined(__ARM_FEATURE_MVE) || !(__ARM_FEATURE_MVE & 1))", "MVE"),

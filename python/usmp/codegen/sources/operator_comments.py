@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from tvm import tirx
 
 from usmp.codegen.c.text import comment_text
-from usmp.objects.cores import PORTABLE, core_of
 from usmp.objects.merged_functions import merged_functions
 from usmp.objects.operator_step import OperatorStep
 from usmp.objects.schedule import SCHEDULE_ATTR, Schedule
+from usmp.objects.target.cores import PORTABLE, core_of
 from usmp.ops.operator_steps import steps_of
 
 

@@ -28,8 +28,8 @@ from usmp.codegen.sources.operator_hooks import define_operator_hooks
 from usmp.codegen.sources.packed import print_packed_source
 from usmp.codegen.sources.pools import taken_symbols
 from usmp.codegen.sources.workspace_size import workspace_size_definitions
+from usmp.objects.attributes.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.objects.merged_functions import calls_shared_function
-from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.support.tvm_errors import apply_to_functions
 from usmp.tir.dynamic_allocator import ALLOCATE_IN_ARENA, RELEASE_IN_ARENA
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from usmp.support.distribution import install_command
 from usmp.support.not_copied import NotCopied
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 DEFAULT_BAUD = 115200
 _BITS_OF_BYTE = 10

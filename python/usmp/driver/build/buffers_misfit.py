@@ -11,7 +11,7 @@ from usmp.driver.errors import UsageError
 
 if TYPE_CHECKING:
     from usmp_solver import Pool, Problem, Solution
-    from usmp_solver.buffers_file import BuffersFile
+    from usmp_solver.formats.buffers_file import BuffersFile
 
 _SHOWN = 20
 """Most buffers that a message names."""

@@ -19,7 +19,7 @@ from usmp.driver.output import written
 from usmp.driver.terminal.help import add_command
 from usmp.driver.terminal.progress import add_quiet_option, stages
 from usmp.driver.terminal.search import note_interrupted_search
-from usmp.support.plain_text import printable
+from usmp.support.text.plain_text import printable
 
 OUTPUT_FORMATS = ("mlf",)
 

@@ -14,7 +14,7 @@ from usmp.driver.output import check_readable
 
 if TYPE_CHECKING:
     from usmp.plain.state_layout import StateLayout
-    from usmp.runtime.archived_module import ArchivedModule
+    from usmp.runtime.archived.module import ArchivedModule
 
 ARCHIVE = ".tar"
 """Ending of the file names of archives."""

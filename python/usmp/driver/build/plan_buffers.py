@@ -20,7 +20,7 @@ from usmp.driver.without_torch import without_torch
 from usmp.support.deadline import Deadline, has_passed
 
 if TYPE_CHECKING:
-    from usmp_solver.buffers_file import BuffersFile
+    from usmp_solver.formats.buffers_file import BuffersFile
     from usmp_solver.solution import Solution
     from usmp_solver.solver import Progress
 
@@ -74,7 +74,7 @@ def plan_buffers(options: argparse.Namespace, shown_as: str) -> None:
     with stages(options) as stage, without_torch():
         data = _read(options.buffers, file)
         stage(f"reading {file}")
-        from usmp_solver.buffers_file import parse_buffers
+        from usmp_solver.formats.buffers_file import parse_buffers
 
         table = parse_buffers(file, data, capacity)
         solution, interrupted = _solve(table, options.usmp_algorithm or "auto", deadline, stage)
@@ -129,8 +129,8 @@ def _show(
     table: BuffersFile, solution: Solution, options: argparse.Namespace, shown_as: str
 ) -> None:
     from usmp.report.solution import print_solution, solution_json, solution_table
-    from usmp_solver.csv_writer import write_csv
-    from usmp_solver.pytorch import PytorchProblem
+    from usmp_solver.formats.csv_writer import write_csv
+    from usmp_solver.formats.pytorch import PytorchProblem
 
     algorithm = options.usmp_algorithm or "auto"
     devices = table.devices if isinstance(table, PytorchProblem) else ()

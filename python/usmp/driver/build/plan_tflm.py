@@ -15,7 +15,7 @@ from usmp.driver.terminal.progress import ProgressCallback, stages
 from usmp.driver.terminal.search import command_deadline, note_interruption, progress_text
 from usmp.driver.without_torch import without_torch
 from usmp.support.deadline import Deadline
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 if TYPE_CHECKING:
     from usmp_solver.problem import Problem

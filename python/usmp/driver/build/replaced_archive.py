@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from usmp.support.plain_text import shown
-from usmp.support.strict_json import DamagedJSON, parse_json
+from usmp.support.text.plain_text import shown
+from usmp.support.text.strict_json import DamagedJSON, parse_json
 
 if TYPE_CHECKING:
     from usmp import AOTExecutorFactoryModule
@@ -25,7 +25,7 @@ def archived_model_files(path: str) -> list[str]:
     models did not come from files.
     """
     from usmp.plain.model_library_format import METADATA_FILE
-    from usmp.runtime.read_tar import file_of_archive
+    from usmp.runtime.archived.read_tar import file_of_archive
 
     content = file_of_archive(path, METADATA_FILE, _LARGEST_METADATA_BYTES)
     if content is None or f'"{_KEY}"'.encode() not in content:
@@ -42,7 +42,7 @@ def note_replaced_archive(
     options: argparse.Namespace, before: Sequence[str], factory: AOTExecutorFactoryModule
 ) -> None:
     """Print a note on stderr if the replaced archive was compiled from other model files."""
-    from usmp.objects.attributes import MODEL_FILES_ATTR
+    from usmp.objects.attributes.module_attributes import MODEL_FILES_ATTR
 
     now = list(MODEL_FILES_ATTR.required(factory.ir_mod))
     if before and set(before) != set(now):

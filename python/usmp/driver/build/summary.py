@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.options.memory_pools import empty_pool_sentences
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,7 +40,7 @@ def print_summary(factory: AOTExecutorFactoryModule, console: Console | None = N
 
 def _io_type_sentences(module: IRModule) -> Iterator[str]:
     """Yield sentences about which inputs and outputs `--io-type` made integer or left float."""
-    from usmp.objects.attributes import IO_TYPES_ATTR
+    from usmp.objects.attributes.module_attributes import IO_TYPES_ATTR
 
     types = IO_TYPES_ATTR.of(module)
     if types is None:

@@ -27,7 +27,7 @@ from usmp.driver.terminal.help import add_command
 from usmp.driver.terminal.interrupts import deferred_interrupts
 from usmp.driver.terminal.progress import ProgressCallback, add_quiet_option, stages
 from usmp.driver.terminal.search import command_deadline, time_budget
-from usmp.support.usable_cpus import usable_cpus
+from usmp.support.process.usable_cpus import usable_cpus
 
 if TYPE_CHECKING:
     from usmp.exploration.processes import IsInterrupted

@@ -24,7 +24,7 @@ from usmp.driver.options.pool_flags import places_io, split_pool_flags
 from usmp.driver.terminal.help import Parser
 from usmp.driver.tvm018.flags import current_arguments
 from usmp.names import BALANCED, OPTIMIZE, PASS_OPTIONS, SMALL
-from usmp.support.plain_text import printable, shown
+from usmp.support.text.plain_text import printable, shown
 from usmp.tvm018 import COMPILE_FLAGS, REFUSED, find
 from usmp.tvm018.old_name import tell_all
 

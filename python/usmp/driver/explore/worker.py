@@ -12,8 +12,8 @@ from typing import Any
 from usmp.driver.errors import UsageError
 from usmp.driver.options.model_files import ModelFile
 from usmp.support.compatibility import CompatibilityNote, CompatibilityWarning
-from usmp.support.compiler_lock import compiler_lock
 from usmp.support.deadline import Deadline
+from usmp.support.process.compiler_lock import compiler_lock
 
 NOTES = "notes"
 
@@ -132,7 +132,7 @@ def _files(shared: Mapping[str, Any], options: Any) -> Iterator[dict[str, str]]:
 
     Yield the user's path of each written file, by its path on the worker.
     """
-    from usmp.support.temporary_folder import temporary_folder
+    from usmp.support.process.temporary_folder import temporary_folder
 
     if shared["contents"] is None:
         options.FILE = [_argument(path, name) for path, name in shared["models"]]

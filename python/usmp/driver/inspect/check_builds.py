@@ -21,10 +21,10 @@ from usmp.names import CORES
 from usmp.report.unfinished_search import unfinished_search
 from usmp.report.verdicts import Need, Verdict
 from usmp.runtime import Archive, BuildError, load_archive
-from usmp.runtime.archived_module import ArchivedModule
+from usmp.runtime.archived.module import ArchivedModule
 from usmp.runtime.code_size import CompiledCode, CrossCompiler, compiled_code
-from usmp.support.plain_text import shown
-from usmp.support.temporary_folder import temporary_folder
+from usmp.support.process.temporary_folder import temporary_folder
+from usmp.support.text.plain_text import shown
 
 _ANY_CORE = "cortex-m0"
 """Core to measure portable C for if none is named, because its code is the largest."""
@@ -193,7 +193,7 @@ class Builds:
 
 def _is_any_core(options: argparse.Namespace) -> bool:
     """Return whether the target is plain "c", so that each build may select the place's core."""
-    from usmp.objects.targets import parse_targets, target_text
+    from usmp.objects.target.targets import parse_targets, target_text
 
     targets = parse_targets(full_target(options), takes_executor_options=True)
     says_more = targets.accelerators or targets.executor_options

@@ -11,7 +11,7 @@ from usmp.driver.errors import UsageError
 from usmp.driver.options.byte_count import INT64_MAX, byte_count
 from usmp.names import BOARDS, CORES, RISCV_CORES
 from usmp.parts import PARTS
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 ALL = "all"
 _BYTES = "bytes, such as 65536, 0x10000 or 64K"

@@ -14,13 +14,13 @@ from usmp.driver.output import check_output, written
 from usmp.driver.status import NOT_WITHIN
 from usmp.driver.terminal.help import add_command
 from usmp.driver.terminal.progress import add_quiet_option, stages
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from usmp.report.build_facts import BuildFacts
-    from usmp.report.plan_diff import ModuleDiff
+    from usmp.report.diff.build_facts import BuildFacts
+    from usmp.report.diff.plan_diff import ModuleDiff
 
 FORMATS = {"table": "", "markdown": ".md", "json": ".json"}
 """Formats of a difference, and the ending of a file name that selects each."""
@@ -91,7 +91,7 @@ def diff_plans(options: argparse.Namespace) -> int:
 def _difference(
     name_before: str, before: PlannedModule, name_after: str, after: PlannedModule
 ) -> ModuleDiff:
-    from usmp.report.plan_diff import diff_builds
+    from usmp.report.diff.plan_diff import diff_builds
 
     facts, notes = [], []
     for side, name, module in (("before", name_before, before), ("after", name_after, after)):
@@ -104,7 +104,7 @@ def _difference(
 def _facts(name: str, module: PlannedModule) -> tuple[BuildFacts, str]:
     """Return the facts of a module, and a note about unknown facts."""
     from usmp.driver.inspect.measured_code import module_code, source_bytes
-    from usmp.report.build_facts import build_facts
+    from usmp.report.diff.build_facts import build_facts
 
     if module.archive is None:
         note = "the file has no code: flash is that of constants only."
@@ -138,7 +138,7 @@ def _show(
     def show(console: Console | None) -> None:
         from rich.console import Console
 
-        from usmp.report.diff_tables import print_diff
+        from usmp.report.diff.tables import print_diff
         from usmp.report.text_tables import print_text
 
         console = console or Console(highlight=False)
@@ -153,11 +153,11 @@ def _show(
     if shown_as == "table":
         text = summary_text(show)
     elif shown_as == "json":
-        from usmp.report.diff_json import diff_json
+        from usmp.report.diff.document import diff_json
 
         text = diff_json((options.BEFORE, options.AFTER), diffs, unmatched, limits)
     else:
-        from usmp.report.diff_tables import markdown_diff
+        from usmp.report.diff.tables import markdown_diff
         from usmp.report.text_tables import markdown_text
 
         parts = [markdown_diff(diff) for diff in diffs]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from usmp.driver.errors import UsageError
 from usmp.driver.options.byte_count import INT64_MAX, byte_count
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 if TYPE_CHECKING:
-    from usmp.report.plan_diff import Change, ModuleDiff
+    from usmp.report.diff.plan_diff import Change, ModuleDiff
 
 _PERCENT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*%")
 

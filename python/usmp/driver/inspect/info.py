@@ -15,8 +15,8 @@ from usmp.driver.terminal.help import add_command
 from usmp.driver.terminal.progress import add_quiet_option, stages
 
 if TYPE_CHECKING:
-    from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor
-    from usmp.runtime.archived_module import ArchivedModule
+    from usmp.runtime.archived.entry import ArchivedEntry, ArchivedTensor
+    from usmp.runtime.archived.module import ArchivedModule
 
 _EXAMPLES = """\
   tvmc info model.tflite

@@ -15,7 +15,7 @@ from usmp.driver.options.accelerators import add_extension_option, load_extensio
 from usmp.driver.terminal.help import add_command
 from usmp.names import ALGORITHMS, BOARDS, CORES, PASS_OPTIONS, TARGETS
 from usmp.parts import PARTS
-from usmp.support.wrapped_text import wrapped
+from usmp.support.text.wrapped_text import wrapped
 from usmp.tvm018 import SECTIONS as OLD_NAMES
 from usmp.tvm018 import OldName
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from usmp.driver.without_torch import without_torch
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 if TYPE_CHECKING:
-    from usmp.report.build_facts import Code
+    from usmp.report.diff.build_facts import Code
     from usmp.runtime import Archive
 
 
@@ -21,7 +21,7 @@ def source_bytes(archive: Archive, name: str) -> int:
 def module_code(archive: Archive, name: str) -> Code | str:
     """Compile a module for its board, core or this host; return its code or why it failed."""
     from usmp.boards.core_compilers import module_compiler
-    from usmp.report.build_facts import Code
+    from usmp.report.diff.build_facts import Code
     from usmp.runtime import BuildError
     from usmp.runtime.code_size import compiled_code
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from usmp.driver.build.plan_archive import ARCHIVE
 from usmp.driver.errors import UsageError, file_error
 from usmp.driver.output import check_readable
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 if TYPE_CHECKING:
     from usmp.runtime import Archive
@@ -63,8 +63,8 @@ def read_plans(path: str) -> dict[str, PlannedModule]:
 
 def _read_json(path: str) -> dict[str, PlannedModule]:
     from usmp.runtime.archive import read_modules
-    from usmp.runtime.read_metadata import DamagedMetadata, parse_metadata
-    from usmp.runtime.read_tar import ArchiveError
+    from usmp.runtime.archived.read_metadata import DamagedMetadata, parse_metadata
+    from usmp.runtime.archived.read_tar import ArchiveError
 
     content = _content(path)
     try:
@@ -86,7 +86,7 @@ def _read_json(path: str) -> dict[str, PlannedModule]:
 
 def _content(path: str) -> bytes:
     """Return the bytes of a file or pipe, cut one byte beyond the size limit of metadata."""
-    from usmp.runtime.read_metadata import LARGEST_METADATA_BYTES
+    from usmp.runtime.archived.read_metadata import LARGEST_METADATA_BYTES
 
     try:
         with open(path, "rb") as file:
@@ -97,9 +97,9 @@ def _content(path: str) -> bytes:
 
 def _checked_memory(memory: Mapping[str, Any]) -> Mapping[str, Any]:
     """Check the members of a plan that are compared, and return the plan."""
-    from usmp.runtime.archived_module import check_ram
-    from usmp.runtime.archived_pool import read_pool
-    from usmp.runtime.read_metadata import is_count, is_list_of, is_text, read_value
+    from usmp.runtime.archived.module import check_ram
+    from usmp.runtime.archived.pool import read_pool
+    from usmp.runtime.archived.read_metadata import is_count, is_list_of, is_text, read_value
 
     where = "the plan"
     is_object = is_list_of(lambda value: isinstance(value, dict))
@@ -122,7 +122,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 def _operators(path: str, name: str, metadata: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """Check and return the operators in the metadata, or None, as in earlier archives."""
-    from usmp.runtime.read_metadata import (
+    from usmp.runtime.archived.read_metadata import (
         DamagedMetadata,
         is_count,
         is_list_of,

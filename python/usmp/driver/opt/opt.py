@@ -168,13 +168,13 @@ def _after_passes(mod: IRModule, options: argparse.Namespace) -> IRModule:
 
     from usmp.driver.opt.passes import parse_passes
     from usmp.driver.options.pass_instruments import instruments
-    from usmp.objects.attributes import (
+    from usmp.objects.attributes.module_attributes import (
         CONSTANT_MEMORY_POOLS_ATTR,
         IO_MEMORY_POOL_ATTR,
         STATE_MEMORY_POOL_ATTR,
         WORKSPACE_MEMORY_POOLS_ATTR,
     )
-    from usmp.objects.targets import parse_targets
+    from usmp.objects.target.targets import parse_targets
     from usmp.passes import apply_passes
     from usmp.planning.io_pools import choose_io_pool
     from usmp.planning.options import planning_options

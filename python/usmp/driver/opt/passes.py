@@ -16,7 +16,7 @@ from usmp.boards.board import board_named
 from usmp.boards.plan_for_board import PlanForBoard
 from usmp.current_context import PASSES
 from usmp.driver.errors import UsageError
-from usmp.objects.targets import parse_targets
+from usmp.objects.target.targets import parse_targets
 
 _ONE = re.compile(r"\s*([\w.]+)\s*(?:\{([^{}]*)\})?\s*(,|$)")
 _OF_TVM = re.compile(r"(relax|tirx|s_tir)\.transform\.(\w+)")

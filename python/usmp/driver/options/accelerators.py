@@ -49,7 +49,7 @@ def note_unused_accelerators(target: str, factory: Any) -> list[str]:
     factory
         the `AOTExecutorFactoryModule` that was built for the target.
     """
-    from usmp.objects.targets import parse_targets
+    from usmp.objects.target.targets import parse_targets
     from usmp.relax.accelerators import patterns_of
 
     used = {str(function.accelerator) for function in factory.interface.accelerator_functions}

@@ -225,7 +225,7 @@ def build_arguments(
 
         import usmp
         from usmp.current_context import entered_current_context
-        from usmp.objects.targets import parse_targets
+        from usmp.objects.target.targets import parse_targets
         from usmp.planning.options import planning_options
         from usmp.planning.session import planning_session
         from usmp.relax.accelerators.known import check_accelerators

@@ -14,12 +14,12 @@ from usmp.driver.options.pool_flags import (
     pool_settings,
     state_pool_settings,
 )
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 if TYPE_CHECKING:
     from usmp import AOTExecutorFactoryModule
     from usmp.objects import ConstantMemoryPools, WorkspaceMemoryPools, WorkspacePoolInfo
-    from usmp.objects.targets import BuildTargets
+    from usmp.objects.target.targets import BuildTargets
 
 
 def add_pool_options(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from usmp.driver.errors import UsageError
 from usmp.driver.options.import_options import import_arguments
 from usmp.driver.output import check_output, check_readable
 from usmp.driver.terminal.progress import ProgressCallback
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 if TYPE_CHECKING:
     from tvm.ir import IRModule

@@ -18,9 +18,9 @@ from usmp.driver.options.pool_keys import (
     Setting,
 )
 from usmp.objects import ConstantPoolInfo, PoolInfoProperties, WorkspacePoolInfo
-from usmp.objects.old_targets import current_name
 from usmp.objects.pools import READ_ONLY_ACCESS, READ_WRITE_ACCESS
-from usmp.objects.targets import BuildTargets
+from usmp.objects.target.old_targets import current_name
+from usmp.objects.target.targets import BuildTargets
 
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)")
 _BYTES = re.compile(rf"{_NUMBER.pattern}([kKmM]?)")

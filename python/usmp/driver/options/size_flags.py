@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from usmp.driver.errors import UsageError
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _NO_LIMIT = "none"
 _MOST_DIGITS = 20

@@ -12,7 +12,7 @@ from usmp.tvm018 import TARGET_OPTION_ROWS
 from usmp.tvm018.targets import CMSIS_NN
 
 if TYPE_CHECKING:
-    from usmp.objects.described_target import OneTarget
+    from usmp.objects.target.described_target import OneTarget
 
 
 def add_target_options(parser: Any) -> None:
@@ -36,7 +36,7 @@ def full_target(options: argparse.Namespace) -> str:
     UsageError
         `--target` does not name the target of an option, or sets the attribute already.
     """
-    from usmp.objects.described_target import split_targets
+    from usmp.objects.target.described_target import split_targets
 
     targets = [str(target) for target in split_targets(options.target)]
     for kind, name in _options():
@@ -63,7 +63,7 @@ def with_target_options(
     UsageError
         a target is no text, the target of an attribute is missing, or it has the attribute already.
     """
-    from usmp.objects.described_target import option_text, split_targets
+    from usmp.objects.target.described_target import option_text, split_targets
 
     targets: list[str] = []
     for item in split_targets(target):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         WorkspaceMemoryPools,
         WorkspacePoolInfo,
     )
-    from usmp.objects.described_target import OneTarget
+    from usmp.objects.target.described_target import OneTarget
     from usmp.plain.state_layout import StateLayout
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from usmp.driver.errors import UsageError
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 if TYPE_CHECKING:
     from tvm.ir import IRModule
@@ -45,7 +45,7 @@ def check_input_types(mod: IRModule, expected: Mapping[str, str]) -> None:
 
 def _input_types(mod: IRModule) -> dict[str, list[str]]:
     """Return the distinct element types of each input over all entries."""
-    from usmp.objects.attributes import STATES_ATTR
+    from usmp.objects.attributes.module_attributes import STATES_ATTR
     from usmp.relax.entries import relax_entries
 
     types: dict[str, list[str]] = {}

@@ -10,7 +10,7 @@ from usmp.driver.errors import UsageError
 from usmp.runtime import Archive, BuildError
 from usmp.runtime.compare import first_difference
 from usmp.runtime.reference import NoReference, load_reference
-from usmp.support.plain_text import printable, shown
+from usmp.support.text.plain_text import printable, shown
 
 Tensors = Mapping[str, np.ndarray]
 Run = tuple[str, Tensors, Mapping[str, int]]

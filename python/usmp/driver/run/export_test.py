@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from usmp.device.golden_runs import GoldenRun
     from usmp.runtime import Archive, HostEntry, HostModule
-    from usmp.runtime.archived_module import ArchivedModule
+    from usmp.runtime.archived.module import ArchivedModule
     from usmp.runtime.reference import ReferenceModule
 
 Tensors: TypeAlias = "Mapping[str, np.ndarray]"
@@ -245,7 +245,7 @@ def _runs(
 
 def _named(value: str, module: ArchivedModule) -> tuple[str, str]:
     """Split [ENTRY=]PATH. Only the name of an entry ends at a "=", because paths may have one."""
-    from usmp.support.plain_text import shown
+    from usmp.support.text.plain_text import shown
 
     name, separator, path = value.partition("=")
     if separator and name in module.entries:

@@ -15,7 +15,7 @@ from usmp.device.testable_module import check_testable
 from usmp.driver.run.expected_outputs import Tensors, check_outputs, reference_outputs
 from usmp.driver.run.sizes import fill_run, given_sizes
 from usmp.runtime import Archive, HostEntry, Profile
-from usmp.runtime.archived_module import ArchivedModule
+from usmp.runtime.archived.module import ArchivedModule
 from usmp.runtime.inputs import checked_run
 from usmp.runtime.operator_profile import profile_of
 from usmp.runtime.reference import REFERENCE

@@ -6,7 +6,7 @@ from collections.abc import Iterator, KeysView, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.errors import UsageError
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 if TYPE_CHECKING:
     import numpy as np

@@ -76,7 +76,7 @@ def print_profile(profile: Profile, console: Console | None = None) -> None:
     from rich.console import Console
 
     from usmp.report.text_tables import TextTable, print_table, print_text
-    from usmp.support.plain_text import shown
+    from usmp.support.text.plain_text import shown
 
     if console is None:
         console = Console(highlight=False)

@@ -193,7 +193,7 @@ def run_model(options: argparse.Namespace) -> None:
 def _entry_of(options: argparse.Namespace, archive: Archive) -> str:
     """Return the name of the selected entry, or of the only one, before anything is built."""
     from usmp.plain.entry_names import chosen_entry
-    from usmp.support.plain_text import shown
+    from usmp.support.text.plain_text import shown
 
     module = archive.module(options.module_name)
     names = list(module.entries)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from usmp.driver.errors import UsageError
 from usmp.driver.options.whole_number import whole_number
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 if TYPE_CHECKING:
     import numpy as np

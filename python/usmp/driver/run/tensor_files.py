@@ -16,7 +16,7 @@ from usmp.driver.errors import UsageError, file_error
 from usmp.driver.output import written
 from usmp.driver.run.output_names import Outputs
 from usmp.driver.run.tensors import load_tensors, npz_content
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 Infos = Mapping[str, Mapping[str, Any]]
 """Shape and dtype of every input or output of a model, by name."""

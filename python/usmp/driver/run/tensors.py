@@ -13,8 +13,8 @@ from usmp.codegen.c.names import replace_forbidden
 from usmp.codegen.write_file import write_file
 from usmp.driver.errors import UsageError, file_error
 from usmp.driver.output import written
-from usmp.support.plain_text import shown
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.plain_text import shown
+from usmp.support.text.unique_names import UniqueNames
 
 RANDOM_SEED = 0
 _LONGEST_FILE_NAME, _LONGEST_PATH = 250, 2000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TextIO
 
-from usmp.support.address_space import out_of_memory
-from usmp.support.plain_text import printable, shown
+from usmp.support.process.address_space import out_of_memory
+from usmp.support.text.plain_text import printable, shown
 
 _LONGEST_PART = 1000
 _MOST_LINES = 12

@@ -1,4 +1,7 @@
-"""Ctrl-C during a search, which it ends. Elsewhere, `usmp.support.termination` handles Ctrl-C."""
+"""Ctrl-C during a search, which it ends.
+
+Elsewhere, `usmp.support.process.termination` handles it.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from usmp.driver.terminal.shown_warnings import show_waiting_warnings
-from usmp.support.termination import undo_at_signal
+from usmp.support.process.termination import undo_at_signal
 
 ProgressCallback: TypeAlias = Callable[[str], None]
 """Shows the stage that begins, such as "planning"."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from usmp.driver.terminal.interrupts import deferred_interrupts
 from usmp.driver.terminal.progress import ProgressCallback
 from usmp.support.deadline import Deadline, deadline_after, earliest
-from usmp.support.durations import parse_duration
+from usmp.support.text.durations import parse_duration
 
 if TYPE_CHECKING:
     from usmp.algorithms.search import Watch

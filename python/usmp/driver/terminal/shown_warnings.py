@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from usmp.support.compatibility import CompatibilityNote, CompatibilityWarning
 from usmp.support.model_warning import ModelWarning
-from usmp.support.plain_text import printable
+from usmp.support.text.plain_text import printable
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from usmp.driver.errors import UsageError
-from usmp.support.plain_text import printable
+from usmp.support.text.plain_text import printable
 from usmp.tvm018 import MAPPED, find
 from usmp.tvm018.commands import MICRO, PROJECT_OPTION, TUNE
 from usmp.tvm018.model_formats import FORMAT_ENDINGS

@@ -39,13 +39,13 @@ from usmp.frontend.onnx.rewrites.schema_functions import write_out_schema_functi
 from usmp.frontend.onnx.shapes.dynamic import convert_dynamic
 from usmp.frontend.onnx.shapes.shape_values import ShapeValues
 from usmp.frontend.size_arithmetic import SizeArithmetic
-from usmp.objects.attributes import OUTPUT_NAMES_ATTR
+from usmp.objects.attributes.module_attributes import OUTPUT_NAMES_ATTR
 from usmp.objects.symbolic_size import SymbolicSize
 from usmp.ops.emit import DynamicShapeError
 from usmp.relax.limits import DEFAULT_LIMITS, LimitedBuilder, LimitError, Limits
 from usmp.relax.symbolic_sizes import bounded_analyzer, with_bounds
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.one_line import one_line
+from usmp.support.text.one_line import one_line
 from usmp.tir.nodes import nodes_of
 from usmp.tir.spans import with_function_span
 

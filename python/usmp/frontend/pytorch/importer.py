@@ -23,14 +23,14 @@ from usmp.frontend.pytorch.states import (
     updated_inputs,
 )
 from usmp.frontend.pytorch.translator import Translator
-from usmp.objects.attributes import ENTRIES_ATTR, OUTPUT_NAMES_ATTR, STATES_ATTR
+from usmp.objects.attributes.module_attributes import ENTRIES_ATTR, OUTPUT_NAMES_ATTR, STATES_ATTR
 from usmp.objects.state_info import StateInfo, updated_input
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.relax.limits import DEFAULT_LIMITS, LimitedBuilder, LimitError, Limits
 from usmp.relax.static_shapes import flatten_types
 from usmp.relax.symbolic_sizes import with_bounds
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.one_line import one_line
+from usmp.support.text.one_line import one_line
 from usmp.tir.spans import with_function_span
 
 

@@ -16,8 +16,8 @@ from usmp.frontend.dynamic_sizes import AskedSizes, DynamicSize, resolved_sizes
 from usmp.objects.symbolic_size import SymbolicSize
 from usmp.plain.entry_size import LARGEST_SIZE
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.plain_text import shown
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.plain_text import shown
+from usmp.support.text.unique_names import UniqueNames
 
 
 @dataclass(frozen=True)

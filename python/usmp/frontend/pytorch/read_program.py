@@ -23,8 +23,8 @@ from usmp.frontend.pytorch.refused import refusal_of
 from usmp.frontend.pytorch.states import changed_tensors, updated_inputs
 from usmp.relax.limits import Limits
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.one_line import one_line
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.one_line import one_line
+from usmp.support.text.unique_names import UniqueNames
 
 _KEPT = (
     torch.ops.aten.upsample_linear1d.vec,

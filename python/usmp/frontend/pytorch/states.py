@@ -11,8 +11,8 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 from usmp.frontend.pytorch.converters.operator import name_of
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.plain_text import shown
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.plain_text import shown
+from usmp.support.text.unique_names import UniqueNames
 
 _TYPES = """float64 float32 float16 int64 int32 int16 int8 uint64 uint32 uint16 uint8
 bool""".split()

@@ -21,7 +21,7 @@ from usmp.frontend.tflite.file.unknown_operators import reason_against
 from usmp.frontend.tflite.shapes.known_values import known_results
 from usmp.frontend.tflite.shapes.open_shapes import find_open_shape
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.one_line import one_line
+from usmp.support.text.one_line import one_line
 
 _INTEGER_ACTIVATIONS = ("int8", "uint8", "int16", "int4")
 

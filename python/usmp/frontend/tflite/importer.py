@@ -22,7 +22,7 @@ from usmp.frontend.tflite.folded import FoldedOperators
 from usmp.frontend.tflite.initializations import called_once_by, enter_variables
 from usmp.frontend.tflite.shapes.given_shapes import with_given_shapes
 from usmp.frontend.tflite.states import KeptTensors
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     ENTRIES_ATTR,
     INPUT_QUANTIZATION_ATTR,
     NAMES_OUTPUTS_ATTR,
@@ -35,8 +35,8 @@ from usmp.relax.limits import DEFAULT_LIMITS, LimitedBuilder, Limits
 from usmp.relax.open_function import open_function
 from usmp.relax.transform.qdq.io_quantization import parameters_of
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.plain_text import printable
-from usmp.support.unique_names import names_apart
+from usmp.support.text.plain_text import printable
+from usmp.support.text.unique_names import names_apart
 from usmp.tir.model_operator import joined_span
 from usmp.tir.spans import AnySpan, with_function_span
 

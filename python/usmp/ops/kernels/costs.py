@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from usmp.objects.cores import Core
+from usmp.objects.target.cores import Core
 
 Tile = tuple[int, int]
 """Numbers of pixels and channels."""

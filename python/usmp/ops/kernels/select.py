@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from usmp.objects.cores import Core
+from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.constants.pack_constants import with_packed_constants
 from usmp.ops.kernels.elements.copies import copy_kernel

@@ -3,7 +3,21 @@
 Each function returns a call of a PrimFunc that computes the operator, without emitting the call.
 """
 
-from usmp.ops.quantized.activations import abs_, clamp, leaky_relu, logistic, prelu, relu, tanh
+from usmp.ops.quantized.activation.activations import (
+    abs_,
+    clamp,
+    leaky_relu,
+    logistic,
+    prelu,
+    relu,
+    tanh,
+)
+from usmp.ops.quantized.activation.log_softmax import log_softmax
+from usmp.ops.quantized.activation.lookup_tables import elu, exp, gelu, hard_swish, log, rsqrt, sqrt
+from usmp.ops.quantized.activation.normalization import l2_normalize
+from usmp.ops.quantized.activation.rescaling_table import rescale_to_join
+from usmp.ops.quantized.activation.softmax import softmax
+from usmp.ops.quantized.activation.softmax_int16 import softmax_int16
 from usmp.ops.quantized.arithmetic import (
     add,
     add_all,
@@ -21,31 +35,25 @@ from usmp.ops.quantized.convolution import conv2d, depthwise_conv2d
 from usmp.ops.quantized.cumulative import cumulative_sum
 from usmp.ops.quantized.dense import fully_connected
 from usmp.ops.quantized.explicit_padding import ExplicitPadding, explicit_padding
-from usmp.ops.quantized.fixed_point import (
+from usmp.ops.quantized.gathering import gather, gather_nd, update_slice
+from usmp.ops.quantized.lstm import Gate, LstmParameters, lstm
+from usmp.ops.quantized.matmul import batch_matmul
+from usmp.ops.quantized.mirroring import mirror_pad
+from usmp.ops.quantized.pooling import average_pool, max_pool, rescaled_average_pool
+from usmp.ops.quantized.reduction import argmax, argmin, mean, reduce_max, reduce_min, reduce_sum
+from usmp.ops.quantized.rescaling.fixed_point import (
     QuantizedMultiplier,
     Rounding,
     quantize_multiplier,
 )
-from usmp.ops.quantized.gathering import gather, gather_nd, update_slice
-from usmp.ops.quantized.log_softmax import log_softmax
-from usmp.ops.quantized.lstm import Gate, LstmParameters, lstm
-from usmp.ops.quantized.lut_activations import elu, exp, gelu, hard_swish, log, rsqrt, sqrt
-from usmp.ops.quantized.matmul import batch_matmul
-from usmp.ops.quantized.mirroring import mirror_pad
-from usmp.ops.quantized.normalization import l2_normalize
-from usmp.ops.quantized.parameters import OutputLimits, Quantization, activation_limits
-from usmp.ops.quantized.pooling import average_pool, max_pool, rescaled_average_pool
-from usmp.ops.quantized.reduction import argmax, argmin, mean, reduce_max, reduce_min, reduce_sum
-from usmp.ops.quantized.rescale import Rescale
-from usmp.ops.quantized.rescaling_table import rescale_to_join
+from usmp.ops.quantized.rescaling.parameters import OutputLimits, Quantization, activation_limits
+from usmp.ops.quantized.rescaling.rescale import Rescale
 from usmp.ops.quantized.resizing import (
     Resize,
     resize_bilinear,
     resize_bilinear_in_single,
     resize_nearest,
 )
-from usmp.ops.quantized.softmax import softmax
-from usmp.ops.quantized.softmax_int16 import softmax_int16
 from usmp.ops.quantized.svdf import SvdfWeights, svdf
 from usmp.ops.quantized.transposed_convolution import TransposedSide, transpose_conv2d
 from usmp.ops.window import Layout, Window

@@ -12,7 +12,7 @@ from tvm import relax, tirx
 from tvm.ir import GenericConst
 
 from usmp.ops.quantized.elementwise import elementwise
-from usmp.ops.quantized.fixed_point import (
+from usmp.ops.quantized.rescaling.fixed_point import (
     QuantizedMultiplier,
     Rounding,
     apply_multiplier,
@@ -20,7 +20,7 @@ from usmp.ops.quantized.fixed_point import (
     factor_of,
     quantize_multiplier,
 )
-from usmp.ops.quantized.parameters import (
+from usmp.ops.quantized.rescaling.parameters import (
     OutputLimits,
     Quantization,
     farthest,

@@ -6,8 +6,8 @@ from tvm import relax, tirx
 from tvm.ir import Call, Op
 
 from usmp.ops.quantized.elementwise import elementwise
-from usmp.ops.quantized.fixed_point import Rounding, apply_multiplier, centered, factor_of
-from usmp.ops.quantized.parameters import Quantization
+from usmp.ops.quantized.rescaling.fixed_point import Rounding, apply_multiplier, centered, factor_of
+from usmp.ops.quantized.rescaling.parameters import Quantization
 from usmp.ops.records import operator_of
 from usmp.ops.records.elementwise import Dequantize, Quantize, Requantize
 

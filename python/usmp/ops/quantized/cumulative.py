@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvm import relax, tirx
 
-from usmp.ops.quantized.fixed_point import apply_multiplier, centered, quantize_multiplier
-from usmp.ops.quantized.parameters import Quantization
+from usmp.ops.quantized.rescaling.fixed_point import apply_multiplier, centered, quantize_multiplier
+from usmp.ops.quantized.rescaling.parameters import Quantization
 from usmp.ops.real.running import running
 from usmp.ops.records.reductions import CumulativeSum
 

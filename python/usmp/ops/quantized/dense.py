@@ -8,10 +8,10 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.fixed_point import centered
-from usmp.ops.quantized.parameters import Quantization
-from usmp.ops.quantized.rescale import Rescale
-from usmp.ops.quantized.weighted_constants import weighted_constants
+from usmp.ops.quantized.rescaling.fixed_point import centered
+from usmp.ops.quantized.rescaling.parameters import Quantization
+from usmp.ops.quantized.rescaling.rescale import Rescale
+from usmp.ops.quantized.rescaling.weighted_constants import weighted_constants
 from usmp.ops.records.products import FullyConnected
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tvm import tirx
 
 from usmp.ops.dot_products import Run, dot_products
-from usmp.ops.quantized.fixed_point import centered
+from usmp.ops.quantized.rescaling.fixed_point import centered
 from usmp.ops.statements import Local, loop
 
 

@@ -20,18 +20,7 @@ from tvm import relax, tirx
 
 from usmp.ops.dot_products import Run
 from usmp.ops.emit import shape_of
-from usmp.ops.quantized.accumulators import accumulator_range
-from usmp.ops.quantized.fixed_point import (
-    QuantizedMultiplier,
-    Rounding,
-    apply_multiplier,
-    multiply,
-    quantize_multiplier,
-    wrapping_add,
-)
-from usmp.ops.quantized.gate_sums import GateSums, add_products, begin_sums
-from usmp.ops.quantized.parameters import OutputLimits, Quantization
-from usmp.ops.quantized.sigmoid import (
+from usmp.ops.quantized.activation.sigmoid import (
     ARGUMENT_FACTOR,
     logistic_of,
     power_of_two,
@@ -39,7 +28,18 @@ from usmp.ops.quantized.sigmoid import (
     sigmoid_table,
     tanh_of,
 )
-from usmp.ops.quantized.weighted_constants import narrowed
+from usmp.ops.quantized.gate_sums import GateSums, add_products, begin_sums
+from usmp.ops.quantized.rescaling.accumulators import accumulator_range
+from usmp.ops.quantized.rescaling.fixed_point import (
+    QuantizedMultiplier,
+    Rounding,
+    apply_multiplier,
+    multiply,
+    quantize_multiplier,
+    wrapping_add,
+)
+from usmp.ops.quantized.rescaling.parameters import OutputLimits, Quantization
+from usmp.ops.quantized.rescaling.weighted_constants import narrowed
 from usmp.ops.records.recurrent import Lstm
 from usmp.ops.statements import Local, call_in_place, loop
 from usmp.support.errors import UnsupportedModelError

@@ -9,8 +9,8 @@ from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator
 from usmp.ops.quantized.elementwise import broadcast_indices
-from usmp.ops.quantized.fixed_point import Rounding, centered, factor_of, multiply
-from usmp.ops.quantized.parameters import (
+from usmp.ops.quantized.rescaling.fixed_point import Rounding, centered, factor_of, multiply
+from usmp.ops.quantized.rescaling.parameters import (
     OutputLimits,
     Quantization,
     farthest,

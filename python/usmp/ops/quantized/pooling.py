@@ -8,8 +8,8 @@ from typing import Any
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.fixed_point import Rounding, factor_of, multiply
-from usmp.ops.quantized.parameters import OutputLimits, Quantization, integer_limits
+from usmp.ops.quantized.rescaling.fixed_point import Rounding, factor_of, multiply
+from usmp.ops.quantized.rescaling.parameters import OutputLimits, Quantization, integer_limits
 from usmp.ops.records.windowed import AveragePool, MaxPool, PoolOp
 from usmp.ops.window import Layout, Layouts, Window
 

@@ -9,14 +9,14 @@ from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.quantization import stored_as
-from usmp.ops.quantized.fixed_point import (
+from usmp.ops.quantized.rescaling.fixed_point import (
     QuantizedMultiplier,
     Rounding,
     apply_multiplier,
     factor_of,
     quantize_multiplier,
 )
-from usmp.ops.quantized.parameters import Quantization, integer_limits
+from usmp.ops.quantized.rescaling.parameters import Quantization, integer_limits
 from usmp.ops.records import QuantizedOp
 from usmp.ops.records.reductions import ArgMax, ArgMin, Mean, ReduceMax, ReduceMin, Sum, SumOp
 from usmp.support.errors import UnsupportedModelError

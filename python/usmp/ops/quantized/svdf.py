@@ -15,16 +15,16 @@ from tvm import relax, te, tirx
 
 from usmp.ops.dot_products import Run
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.accumulators import accumulator_range
-from usmp.ops.quantized.fixed_point import (
+from usmp.ops.quantized.gate_sums import add_products, begin_sums
+from usmp.ops.quantized.rescaling.accumulators import accumulator_range
+from usmp.ops.quantized.rescaling.fixed_point import (
     apply_multiplier,
     centered,
     quantize_multiplier,
     wrapping_add,
 )
-from usmp.ops.quantized.gate_sums import add_products, begin_sums
-from usmp.ops.quantized.parameters import Quantization
-from usmp.ops.quantized.weighted_constants import narrowed
+from usmp.ops.quantized.rescaling.parameters import Quantization
+from usmp.ops.quantized.rescaling.weighted_constants import narrowed
 from usmp.ops.records.recurrent import Svdf, SvdfState
 from usmp.ops.statements import call_in_place, loop
 from usmp.support.errors import UnsupportedModelError

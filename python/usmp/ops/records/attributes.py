@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from tvm import tirx
 
-from usmp.objects.attribute import Attribute
-from usmp.objects.operator_attributes import OPERATORS_ATTR
+from usmp.objects.attributes.attribute import Attribute
+from usmp.objects.attributes.operator_attributes import OPERATORS_ATTR
 from usmp.ops.records.base import QuantizedOp
 from usmp.tir.identity import identity
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvm import tirx
 
-from usmp.ops.quantized.fixed_point import leading_zeros
+from usmp.ops.quantized.rescaling.fixed_point import leading_zeros
 
 
 def significant_bits(value: tirx.Expr) -> tirx.Expr:

@@ -10,7 +10,7 @@ import numpy as np
 from tvm import relax, tirx
 
 from usmp.ops.emit import shape_of
-from usmp.ops.quantized.fixed_point import int32
+from usmp.ops.quantized.rescaling.fixed_point import int32
 from usmp.ops.signal.bits import significant_bits, uint32, uint64
 from usmp.ops.statements import Local, call_in_place, call_statements, loop
 from usmp.tir.nodes import sequence

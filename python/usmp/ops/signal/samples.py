@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.fixed_point import int32
+from usmp.ops.quantized.rescaling.fixed_point import int32
 from usmp.ops.signal.bits import saturated_int16, significant_bits, uint32
 from usmp.ops.statements import Local, call_statements, loop
 from usmp.tir.nodes import sequence

@@ -9,7 +9,7 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, constant, shape_of
-from usmp.ops.quantized.fixed_point import int32
+from usmp.ops.quantized.rescaling.fixed_point import int32
 from usmp.ops.signal.bits import saturated_int16
 from usmp.ops.statements import Local, call_in_place, loop
 from usmp.tir.nodes import sequence

@@ -20,14 +20,14 @@ from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.memory.main_statements import MainStatement, MemoryAccess, main_statements
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.side_effects import Effect
-from usmp.objects.annotations import (
+from usmp.objects.attributes.annotations import (
     CONSTANT_DATA_ATTR,
     INPUT_TENSOR_ATTR,
     LIVE_THROUGHOUT_ATTR,
     OUTPUT_TENSOR_ATTR,
     STATE_TENSOR_ATTR,
 )
-from usmp.objects.attribute import Annotation
+from usmp.objects.attributes.attribute import Annotation
 from usmp.planning.operator_order.graph import GraphCall, GraphTensor, OperatorGraph, TensorUse
 from usmp.planning.operator_order.reuse_bytes import MemoryOfCallee, ReuseBytes
 

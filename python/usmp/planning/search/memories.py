@@ -6,15 +6,15 @@ from typing import Any
 
 from tvm.ir import IRModule
 
-from usmp.objects.attribute import Attribute
-from usmp.objects.attributes import (
+from usmp.objects.arguments.executor import executor_of
+from usmp.objects.attributes.attribute import Attribute
+from usmp.objects.attributes.module_attributes import (
     EXECUTOR_ATTR,
     EXTENDS_STATES_ATTR,
     FIXED_CHOICES_ATTR,
     IO_MEMORY_POOL_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
-from usmp.objects.executor import executor_of
 
 _OF_PLANNING: tuple[Attribute[Any], ...] = (
     WORKSPACE_MEMORY_POOLS_ATTR,

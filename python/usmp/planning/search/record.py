@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from usmp.objects.compared import Alternative, Compared
+from usmp.objects.attributes.compared import Alternative, Compared
 from usmp.planning.search.leaf import Leaf
 from usmp.planning.session import Peaks
 

@@ -13,8 +13,8 @@ from tvm.ir import IRModule
 from tvm.ir.transform import Pass, PassContext, Sequential
 
 from usmp.analysis.memory.calls import prim_funcs
-from usmp.objects.attributes import FIXED_CHOICES_ATTR
-from usmp.objects.compared import with_compared
+from usmp.objects.attributes.compared import with_compared
+from usmp.objects.attributes.module_attributes import FIXED_CHOICES_ATTR
 from usmp.passes import apply_passes
 from usmp.planning.options import PLANNING_OPTION_NAMES, PlanningOptions
 from usmp.planning.search.memories import with_memories, without_memories

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tvm.ir import IRModule
 
-from usmp.objects.attribute import Attributes
-from usmp.objects.compared import Compared
+from usmp.objects.attributes.attribute import Attributes
+from usmp.objects.attributes.compared import Compared
 from usmp.planning.search.choice import Allowance, Choice
 from usmp.planning.search.record import compared_leaves
 

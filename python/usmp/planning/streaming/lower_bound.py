@@ -32,7 +32,7 @@ from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.memory.memories import Memory
 from usmp.objects import PoolInfo
-from usmp.objects.annotations import (
+from usmp.objects.attributes.annotations import (
     CONSTANT_DATA_ATTR,
     INPUT_TENSOR_ATTR,
     LIVE_THROUGHOUT_ATTR,
@@ -40,16 +40,16 @@ from usmp.objects.annotations import (
     STATE_BYTES_ATTR,
     STATE_TENSOR_ATTR,
 )
-from usmp.objects.attribute import Annotation
-from usmp.objects.attributes import (
+from usmp.objects.attributes.attribute import Annotation
+from usmp.objects.attributes.module_attributes import (
     MAIN_FUNCTION_NAME,
     OTHER_FORMS_ATTR,
     STATE_MEMORY_POOL_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.objects.attributes.operator_attributes import SEGMENT_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.module_pools import listed_pools, one_of_each_name
-from usmp.objects.operator_attributes import SEGMENT_ATTR
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.planning.io_pools import io_pools_of, is_io_tensor
 from usmp.planning.options import PlanningOptions

@@ -9,9 +9,9 @@ from functools import cached_property, partial
 import numpy as np
 from tvm import tirx
 
-from usmp.analysis.memory.accessed_bytes import accessed_bytes
+from usmp.analysis.memory.distances.accessed_bytes import accessed_bytes
 from usmp.analysis.memory.facts import FunctionFacts
-from usmp.analysis.memory.index_values import NotKnown, Values
+from usmp.analysis.memory.indices.index_values import NotKnown, Values
 from usmp.analysis.memory.memories import UNBOUNDED, Memory
 from usmp.analysis.memory.traced_access import TracedAccess
 from usmp.support.found import Found

@@ -8,8 +8,11 @@ from tvm.ir import IRModule
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import ModuleFacts, facts_of_functions, module_facts
 from usmp.analysis.memory.main_statements import main_statements
-from usmp.objects.annotations import LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR
-from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR
+from usmp.objects.attributes.annotations import LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR
+from usmp.objects.attributes.operator_attributes import (
+    ACCELERATOR_FUNCTION_ATTR,
+    EXTERN_KERNELS_ATTR,
+)
 from usmp.objects.schedule import ROW_SCHEDULE_ATTR
 from usmp.planning.streaming.operator_loop import OperatorLoop, operator_loop
 from usmp.planning.streaming.segment import MainOperator

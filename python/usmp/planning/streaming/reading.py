@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from usmp.analysis.memory.index_values import Values
+from usmp.analysis.memory.indices.index_values import Values
 from usmp.analysis.memory.memories import Memory
 from usmp.planning.streaming.operator_loop import OperatorLoop
 from usmp.planning.streaming.parts import bytes_of_parts

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from usmp.analysis.memory.index_values import Values
+from usmp.analysis.memory.indices.index_values import Values
 from usmp.analysis.memory.memories import Memory
 from usmp.planning.streaming.operator_loop import OperatorLoop
 from usmp.planning.streaming.reading import Reading

@@ -12,10 +12,10 @@ from tvm import tirx
 from usmp.analysis.buffer_extraction import is_plannable
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.facts import FunctionFacts
-from usmp.analysis.memory.index_values import Values
+from usmp.analysis.memory.indices.index_values import Values
 from usmp.analysis.memory.memories import UNBOUNDED, Memory
-from usmp.objects.annotations import CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR
-from usmp.objects.attribute import Annotation
+from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR
+from usmp.objects.attributes.attribute import Annotation
 from usmp.planning.streaming.operator_loop import OperatorLoop
 from usmp.planning.streaming.parts import bytes_of_parts
 from usmp.planning.streaming.segment import MainOperator, Segment

@@ -13,9 +13,9 @@ from tvm.sym import Analyzer
 
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.memories import Memory
-from usmp.objects.annotations import ALIGNMENT_ATTR
-from usmp.objects.attribute import Attribute
-from usmp.objects.operator_attributes import (
+from usmp.objects.attributes.annotations import ALIGNMENT_ATTR
+from usmp.objects.attributes.attribute import Attribute
+from usmp.objects.attributes.operator_attributes import (
     OPERATOR_SHAPES_ATTR,
     OPERATOR_STEPS_ATTR,
     OPERATORS_ATTR,
@@ -26,7 +26,7 @@ from usmp.planning.streaming.operator_loop import OperatorLoop
 from usmp.planning.streaming.ring_elements import Elements, Fronts, Kept, NotStreamed
 from usmp.planning.streaming.segment import MainOperator, Segment, interleaving_instructions
 from usmp.planning.streaming.timing import Ring, Timing
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin

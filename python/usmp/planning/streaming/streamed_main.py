@@ -15,7 +15,7 @@ from usmp.analysis.buffer_extraction import is_plannable
 from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
 from usmp.analysis.memory.facts import ModuleFacts
 from usmp.analysis.memory.memories import Memory
-from usmp.objects.annotations import (
+from usmp.objects.attributes.annotations import (
     ALIGNMENT_ATTR,
     CONSTANT_DATA_ATTR,
     FIXED_OFFSET_ATTR,
@@ -25,8 +25,12 @@ from usmp.objects.annotations import (
     STATE_TENSOR_ATTR,
     STREAMED_TENSOR_ATTR,
 )
-from usmp.objects.attribute import Annotation
-from usmp.objects.attributes import INPUT_TENSORS_ATTR, MAIN_FUNCTION_NAME, OUTPUT_TENSORS_ATTR
+from usmp.objects.attributes.attribute import Annotation
+from usmp.objects.attributes.module_attributes import (
+    INPUT_TENSORS_ATTR,
+    MAIN_FUNCTION_NAME,
+    OUTPUT_TENSORS_ATTR,
+)
 from usmp.objects.schedule import SCHEDULE_ATTR
 from usmp.planning.streaming.by_columns import by_columns, fewest_bytes
 from usmp.planning.streaming.interleaving import interleave

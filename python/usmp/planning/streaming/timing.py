@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from usmp.analysis.memory.index_values import Values
+from usmp.analysis.memory.indices.index_values import Values
 
 Tensor: TypeAlias = int
 """The position of a tensor among the tensors of a segment that rings may keep."""

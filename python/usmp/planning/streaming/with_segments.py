@@ -10,12 +10,12 @@ from tvm.ir import Call, GlobalVar, IRModule, TupleType
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.memory.main_statements import DECLARATIONS
 from usmp.analysis.memory.memories import Memory
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 from usmp.planning.main_function import with_main
 from usmp.planning.streaming.segment import Segment
 from usmp.planning.streaming.streamed_function import StreamedFunction
 from usmp.planning.streaming.streamed_main import StreamedMain
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.model_operator import joined_span
 from usmp.tir.nodes import nodes_of, sequence
 

@@ -13,12 +13,12 @@ from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, GlobalVar, IRModule
 
 from usmp.ops.accelerator_function import AcceleratorOperator, AcceleratorParameter
-from usmp.ops.quantized.weighted_constants import CONSTANTS
+from usmp.ops.quantized.rescaling.weighted_constants import CONSTANTS
 from usmp.ops.records.products import WeightedOp
 from usmp.relax.accelerators.patterns import WORKSPACE_SIZE_ATTR, record_of
 from usmp.relax.static_shapes import flatten_types
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 
 Value: TypeAlias = "str | relax.Function | tuple[Value, ...]"
 """The value of a Relax variable: a tensor's name, a function, or a tuple of values."""

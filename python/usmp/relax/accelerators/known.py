@@ -9,7 +9,7 @@ from tvm.ir import IRModule
 
 from usmp.names import TARGETS
 from usmp.objects.pools import PoolInfo
-from usmp.objects.targets import accelerator_of, check_not_refused
+from usmp.objects.target.targets import accelerator_of, check_not_refused
 from usmp.relax.accelerators.patterns import patterns_of, registered_accelerators
 from usmp.tvm018 import REFUSED, TARGET_NAMES
 

@@ -11,7 +11,7 @@ from usmp.planning.search import Allowance, Choice, LastModule, Race, Stage
 from usmp.relax.grouped_spans import with_grouped_spans
 from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import size_variables
-from usmp.relax.transform.fuse_recorded_operators import (
+from usmp.relax.transform.fusion.fuse_recorded_operators import (
     fuse_grouped_operators,
     grouped_operators,
 )

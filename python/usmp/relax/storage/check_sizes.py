@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from tvm import tirx
 from tvm.ir import StringImm
 
-from usmp.objects.attributes import LOWER_BOUNDS_ATTR, UPPER_BOUNDS_ATTR
+from usmp.objects.attributes.module_attributes import LOWER_BOUNDS_ATTR, UPPER_BOUNDS_ATTR
 from usmp.tir.nodes import sequence
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from usmp.analysis.function_memory import CallSite, FunctionMemory, ManagedTensor
+from usmp.analysis.relax_functions.function_memory import CallSite, FunctionMemory, ManagedTensor
 from usmp.relax.storage.operator_memory import OperatorMemory, OperatorOverlap
 from usmp.relax.storage.tensor_bytes import ALIGNMENT, SizeBounds, alignment_of
 from usmp.tir.dtypes import item_bytes

@@ -8,7 +8,7 @@ from typing import Any
 from tvm import relax, s_tir, tirx
 from tvm.ir import Call, GlobalVar, IRModule, TupleType
 
-from usmp.analysis.function_memory import CallSite, FunctionMemory
+from usmp.analysis.relax_functions.function_memory import CallSite, FunctionMemory
 from usmp.relax.storage.check_sizes import size_check
 from usmp.relax.storage.function_plan import FunctionPlan, Memory
 from usmp.relax.storage.operator_variants import (

@@ -14,10 +14,10 @@ from tvm import s_tir, tirx
 from tvm.ir import IRModule
 from tvm_ffi import structural_equal
 
+from usmp.analysis.memory.distances.safe_distance import SafeOverlap
+from usmp.analysis.memory.distances.same_element import is_in_place
 from usmp.analysis.memory.element_accesses import ElementAccesses, element_accesses
 from usmp.analysis.memory.facts import safe_overlap
-from usmp.analysis.memory.safe_distance import SafeOverlap
-from usmp.analysis.memory.same_element import is_in_place
 from usmp.relax.storage.tensor_bytes import ALIGNMENT
 from usmp.tir.nodes import nodes_of
 from usmp.transform.lower_to_flat_tir import NARROW_INDICES, TO_LOOPS

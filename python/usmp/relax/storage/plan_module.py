@@ -9,15 +9,15 @@ import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule
 
-from usmp.analysis.function_memory import (
+from usmp.analysis.memory.facts import shared_facts
+from usmp.analysis.relax_functions.function_memory import (
     FunctionMemory,
     ManagedTensor,
     device_index_of,
     scope_of,
 )
-from usmp.analysis.memory.facts import shared_facts
-from usmp.analysis.read_function import read_function
-from usmp.objects.attributes import UPPER_BOUNDS_ATTR
+from usmp.analysis.relax_functions.read_function import read_function
+from usmp.objects.attributes.module_attributes import UPPER_BOUNDS_ATTR
 from usmp.relax.storage.allocated_bytes import allocations_of
 from usmp.relax.storage.bound_storages import storages_are_bound
 from usmp.relax.storage.function_plan import (

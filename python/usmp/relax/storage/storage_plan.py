@@ -8,7 +8,7 @@ from typing import Any
 
 from tvm.ir import IRModule
 
-from usmp.objects.attribute import Attribute
+from usmp.objects.attributes.attribute import Attribute
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from tvm import relax, tirx
 from tvm.ir import Range
 from tvm.sym import Analyzer, IntervalSet
 
-from usmp.analysis.function_memory import ManagedTensor
-from usmp.objects.attribute import Attribute
-from usmp.objects.attributes import LOWER_BOUNDS_ATTR, UPPER_BOUNDS_ATTR
+from usmp.analysis.relax_functions.function_memory import ManagedTensor
+from usmp.objects.attributes.attribute import Attribute
+from usmp.objects.attributes.module_attributes import LOWER_BOUNDS_ATTR, UPPER_BOUNDS_ATTR
 from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import nodes_of
 

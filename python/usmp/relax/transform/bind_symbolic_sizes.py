@@ -9,11 +9,11 @@ import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule, PointerType, Var
 
-from usmp.objects.attributes import SIZE_BOUNDS
+from usmp.objects.attributes.module_attributes import SIZE_BOUNDS
 from usmp.passes import ModulePass
 from usmp.relax.static_shapes import flatten_types, main_function
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.nodes import nodes_of
 from usmp.tir.op_names import op_name
 from usmp.tir.size_expressions import has_symbolic_shapes

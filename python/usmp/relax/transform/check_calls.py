@@ -13,7 +13,7 @@ from tvm.ir import Call, GlobalVar, IRModule, PointerType, StringImm, Var
 from usmp.passes import ModulePass
 from usmp.relax.static_shapes import flatten_types
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 from usmp.tir.nodes import nodes_of
 from usmp.tir.op_names import PACKED_CALLS, op_name
 

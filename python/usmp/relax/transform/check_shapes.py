@@ -10,7 +10,7 @@ import tvm_ffi
 from tvm import relax
 from tvm.ir import IRModule, Var
 
-from usmp.objects.attributes import SIZE_BOUNDS
+from usmp.objects.attributes.module_attributes import SIZE_BOUNDS
 from usmp.passes import ModulePass
 from usmp.relax.binding_titles import operator_title, result_title
 from usmp.relax.static_shapes import (
@@ -25,7 +25,7 @@ from usmp.relax.symbolic_sizes import (
     symbolic_shape,
 )
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import nodes_of
 

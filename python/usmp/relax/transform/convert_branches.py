@@ -10,7 +10,7 @@ from tvm import relax
 from tvm.ir import GenericConst, GlobalVar, IRModule, TupleType, Var
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from usmp.objects.attributes import CONCURRENT_ATTR, ENTRIES_ATTR
+from usmp.objects.attributes.module_attributes import CONCURRENT_ATTR, ENTRIES_ATTR
 from usmp.ops.control_flow import CONTROL_FLOW_ATTR, ControlFlow, call_control_flow
 from usmp.passes import ModulePass
 from usmp.plain.entry_names import ONLY_ENTRY

@@ -6,7 +6,7 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.objects.attributes import SIZE_BOUNDS
+from usmp.objects.attributes.module_attributes import SIZE_BOUNDS
 from usmp.ops.control_flow import CONTROL_FLOW_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.transform.image_layouts import float_channels_last

@@ -12,7 +12,7 @@ from tvm import relax
 from tvm.ir import Call, IRModule
 
 from usmp.names import FLOAT, INT8, IO_TYPES, QUANTIZED
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     CONCURRENT_ATTR,
     ENTRIES_ATTR,
     INPUT_QUANTIZATION_ATTR,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tvm
 from tvm.ir import IRModule
 
-from usmp.objects.attributes import STATES_ATTR
+from usmp.objects.attributes.module_attributes import STATES_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.shared_states import share_states
 

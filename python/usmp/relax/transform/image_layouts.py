@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvm.ir import IRModule
 
-from usmp.objects.attributes import FLOAT_OPERATORS_ATTR
+from usmp.objects.attributes.module_attributes import FLOAT_OPERATORS_ATTR
 from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import symbolic_sizes_of
 from usmp.relax.transform.qdq import (

@@ -9,7 +9,7 @@ import tvm_ffi
 from tvm import relax
 from tvm.ir import Call, GlobalVar, IRModule, Var
 
-from usmp.objects.attributes import CONCURRENT_ATTR, ENTRIES_ATTR, STATES_ATTR
+from usmp.objects.attributes.module_attributes import CONCURRENT_ATTR, ENTRIES_ATTR, STATES_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.entries import is_part, relax_entries
 from usmp.support.errors import UnsupportedModelError

@@ -11,14 +11,14 @@ import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType
 
-from usmp.objects.annotations import CONSTANT_DATA_ATTR
-from usmp.objects.extern_kernel import with_kernels
-from usmp.objects.operator_attributes import (
+from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
+from usmp.objects.attributes.operator_attributes import (
     ACCELERATOR_FUNCTION_ATTR,
     EXTERN_KERNELS_ATTR,
     OPERATORS_ATTR,
 )
-from usmp.objects.targets import accelerator_target
+from usmp.objects.extern_kernel import with_kernels
+from usmp.objects.target.targets import accelerator_target
 from usmp.ops.accelerator_function import AcceleratorFunction, AcceleratorParameter
 from usmp.ops.emit import RECORD_ATTRIBUTES
 from usmp.passes import ModulePass

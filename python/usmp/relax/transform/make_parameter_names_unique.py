@@ -9,7 +9,7 @@ from tvm.ir import IRModule
 
 from usmp.passes import ModulePass
 from usmp.relax.static_shapes import main_function
-from usmp.support.unique_names import names_apart
+from usmp.support.text.unique_names import names_apart
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.MakeParameterNamesUnique")

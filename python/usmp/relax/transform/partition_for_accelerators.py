@@ -8,7 +8,7 @@ import tvm
 from tvm import relax
 from tvm.ir import IRModule
 
-from usmp.objects.attributes import SIZE_BOUNDS
+from usmp.objects.attributes.module_attributes import SIZE_BOUNDS
 from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.accelerators.patterns import matching_in, patterns_of

@@ -8,13 +8,13 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.objects.attributes import LOWER_BOUNDS_ATTR, UPPER_BOUNDS_ATTR
-from usmp.objects.operator_attributes import EXTERN_KERNELS_ATTR
+from usmp.objects.attributes.module_attributes import LOWER_BOUNDS_ATTR, UPPER_BOUNDS_ATTR
+from usmp.objects.attributes.operator_attributes import EXTERN_KERNELS_ATTR
 from usmp.passes import ModulePass
 from usmp.planning.options import planning_options
 from usmp.relax.storage.plan_module import StorageOptions, plan_module
 from usmp.relax.storage.storage_plan import STORAGE_PLAN_ATTR
-from usmp.support.paused_collection import paused_collection
+from usmp.support.process.paused_collection import paused_collection
 from usmp_solver import solve
 from usmp_solver.solver import ALGORITHMS
 

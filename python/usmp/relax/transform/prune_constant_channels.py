@@ -11,7 +11,7 @@ from tvm import relax
 from tvm.ir import Call, IRModule
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from usmp.objects.attributes import PRUNED_CHANNELS_ATTR
+from usmp.objects.attributes.module_attributes import PRUNED_CHANNELS_ATTR
 from usmp.ops.emit import RECORD_ATTRIBUTES
 from usmp.passes import ModulePass
 from usmp.relax.replace_main import rewrite_main, without_callees

@@ -7,7 +7,7 @@ from tvm import relax
 from tvm.ir import IRModule
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from usmp.objects.attributes import CONCURRENT_ATTR, ENTRIES_ATTR
+from usmp.objects.attributes.module_attributes import CONCURRENT_ATTR, ENTRIES_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.entries import relax_entries
 from usmp.tir.nodes import nodes_of

@@ -6,7 +6,7 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.objects.attributes import SIZE_BOUNDS, STRIPS_ATTR
+from usmp.objects.attributes.module_attributes import SIZE_BOUNDS, STRIPS_ATTR
 from usmp.ops.control_flow import CONTROL_FLOW_ATTR
 from usmp.ops.emit import RECORD_ATTRIBUTES
 from usmp.passes import ModulePass

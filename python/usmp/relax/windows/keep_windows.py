@@ -11,7 +11,7 @@ import tvm_ffi
 from tvm import relax
 from tvm.ir import IRModule, Var
 
-from usmp.objects.attributes import STATES_ATTR
+from usmp.objects.attributes.module_attributes import STATES_ATTR
 from usmp.objects.state_info import StateInfo
 from usmp.ops.emit import shape_of
 from usmp.ops.form import Interval
@@ -20,7 +20,7 @@ from usmp.relax.states import states_of
 from usmp.relax.static_shapes import flatten_types
 from usmp.relax.windows.slides import Slides, computed_rows, kept_rows
 from usmp.support.array_bytes import are_alike
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 
 
 def with_kept_windows(

@@ -15,7 +15,7 @@ from typing import Any
 
 from usmp.report.map_data import Buffer, MemoryMap, ModelOperator, Pool
 from usmp.report.read_map_data import map_of_metadata
-from usmp.support.plain_text import printable
+from usmp.support.text.plain_text import printable
 
 _PROTOCOL = 4
 """Version of the pickle protocol that PyTorch's viewer reads."""

@@ -16,7 +16,7 @@ from typing import Any
 from usmp.report.map_data import Buffer, MemoryMap, Operator, Pool, Range
 from usmp.report.read_map_data import map_of_metadata
 from usmp.support.model_operators import name
-from usmp.support.plain_text import printable
+from usmp.support.text.plain_text import printable
 
 Event = dict[str, Any]
 

@@ -14,7 +14,7 @@ from usmp.report.explanation.live_buffers import (
 )
 from usmp.report.explanation.operators import knows_operators, operator_label
 from usmp.report.explanation.sentences import bound_sentence, pair_sentence
-from usmp.report.io_summary import io_sentences
+from usmp.report.summary.io import io_sentences
 from usmp.report.unfinished_search import unfinished_search
 
 SCHEMA = "usmp.explanation"

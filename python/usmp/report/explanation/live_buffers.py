@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from usmp.report.explanation.operators import joined, operator_at, operator_label, users
 from usmp.report.plan_formats import has_several_entries
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 LiveInterval: TypeAlias = tuple[int, int]
 """A half-open interval of program positions."""

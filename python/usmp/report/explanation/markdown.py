@@ -10,7 +10,7 @@ from usmp.report.explanation.pairs import pair_lines
 from usmp.report.explanation.sentences import suggestion_sentence
 from usmp.report.explanation.text import headline, no_gain_lines, pool_sentences, ram_sentences
 from usmp.report.text_tables import markdown_text
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 
 def explanation_markdown(document: Mapping[str, Any]) -> str:

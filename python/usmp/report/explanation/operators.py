@@ -7,7 +7,7 @@ from typing import Any
 
 from usmp.report.plan_formats import has_several_entries
 from usmp.support.model_operators import titles
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _MOST_NAMED = 3
 """Most operators of a statement that a label names."""

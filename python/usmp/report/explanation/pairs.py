@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from usmp.report.explanation.operators import joined
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _MOST_LINES = 8
 """Most lines of a text; the document has all pairs."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from usmp.report.explanation.operators import joined, operator_label
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 NO_TIME = "the time budget ended before it was tried"
 """Reason why a suggestion was not tried."""

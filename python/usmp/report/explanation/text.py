@@ -13,7 +13,7 @@ from usmp.report.explanation.operators import joined
 from usmp.report.explanation.pairs import pair_lines
 from usmp.report.explanation.sentences import NO_TIME, suggestion_sentence
 from usmp.report.text_tables import TextTable, print_list, print_table, print_text
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _MOST_BUFFERS = 12
 _TEXT_WIDTH = 100

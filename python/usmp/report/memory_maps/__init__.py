@@ -16,7 +16,7 @@ from usmp.report.memory_maps.json_document import map_document, map_json
 from usmp.report.memory_maps.pictures import map_png, map_svg
 from usmp.report.memory_maps.terminal import map_text, print_memory_map
 from usmp.report.read_map_data import map_of_metadata
-from usmp.support.vega_process import ReportExtraMissing
+from usmp.support.process.vega_process import ReportExtraMissing
 
 __all__ = [
     "MemoryMap",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from usmp.report.map_data import Buffer, MemoryMap, Pool, Range
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 Row = dict[str, Any]
 

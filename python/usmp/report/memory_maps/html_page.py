@@ -13,7 +13,6 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from usmp.report.io_summary import IO_TEXTS
 from usmp.report.map_data import KINDS, MemoryMap, Pool
 from usmp.report.memory_maps.page_data import page_json
 from usmp.report.memory_maps.page_tables import (
@@ -26,7 +25,8 @@ from usmp.report.memory_maps.page_tables import (
 )
 from usmp.report.memory_maps.pictures import headline
 from usmp.report.memory_maps.vega import vega_javascript
-from usmp.support.plain_text import shown
+from usmp.report.summary.io import IO_TEXTS
+from usmp.support.text.plain_text import shown
 
 _FOLDER = "page"
 

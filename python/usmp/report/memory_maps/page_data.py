@@ -8,7 +8,7 @@ from typing import Any
 from usmp.report.map_data import Buffer, Measured, MemoryMap, Operator, Pool
 from usmp.report.memory_maps.themes import THEMES
 from usmp.report.memory_maps.vega_panel import panel_group, panel_of, panel_signals
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _MAP_HEIGHT = {"workspace": 330, "constant": 220}
 # Keep equal to `margin` of the script.

@@ -7,7 +7,7 @@ from html import escape
 
 from usmp.report.map_data import Buffer, Measured, MemoryMap, Operator, Pool
 from usmp.report.memory_maps.page_data import model_operator_text
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _SCROLLED_ROWS = 25
 """Most rows of a table without its own scroll bar."""

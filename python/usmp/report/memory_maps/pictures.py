@@ -10,8 +10,8 @@ from usmp.report.map_data import KINDS, MemoryMap, Pool
 from usmp.report.memory_maps.themes import FONT, THEMES
 from usmp.report.memory_maps.vega_layout import Spec
 from usmp.report.memory_maps.vega_panel import panel_group, panel_of, panel_signals
-from usmp.support.plain_text import shown
-from usmp.support.vega_process import run_vega
+from usmp.support.process.vega_process import run_vega
+from usmp.support.text.plain_text import shown
 
 _WIDTH = 880
 _LEFT, _RIGHT = 72, 24

@@ -10,9 +10,9 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from usmp.report.io_summary import IO_TEXTS
 from usmp.report.map_data import Buffer, MemoryMap, Pool
-from usmp.support.plain_text import shown
+from usmp.report.summary.io import IO_TEXTS
+from usmp.support.text.plain_text import shown
 
 _TOP_BUFFERS = 10
 _TEXT_WIDTH = 100

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from usmp.support.vega_process import run_vega
+from usmp.support.process.vega_process import run_vega
 
 # Use Vega-Embed, because the `vega` of the bundle is empty. Vega-Embed also has an interpreter of
 # expressions that needs no `eval`.

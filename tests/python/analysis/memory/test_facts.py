@@ -11,7 +11,7 @@ from usmp.analysis.memory import facts
 from usmp.analysis.memory.access import Access
 from usmp.analysis.memory.facts import module_facts, shared_facts
 from usmp.analysis.memory.main_statements import main_statements
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 from usmp.transform import AssignPoolInfo, OrderOperators
 
 

@@ -7,9 +7,9 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from usmp.analysis.memory.calls import prim_funcs
-from usmp.analysis.memory.event_walk import memory_events
 from usmp.analysis.memory.facts import ModuleFacts, facts_of_functions
 from usmp.analysis.memory.memory_trace import fold_trace
+from usmp.analysis.memory.walk.event_walk import memory_events
 
 
 def trace_of(mod, name="main"):

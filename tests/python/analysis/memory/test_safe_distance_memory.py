@@ -6,7 +6,7 @@ import pytest
 from tvm.script import tirx as T
 
 from support.safe_distances import distance
-from usmp.analysis.memory import safe_distance
+from usmp.analysis.memory.distances import safe_distance
 from usmp.support.errors import OutOfMemoryError
 
 PLANES, SIDE = 64, 256

@@ -24,14 +24,14 @@ from support.operator_builder import Builder, loop, store, wide
 from support.overlapped_runs import Operator, differing, run
 from support.tir_programs import draw_program
 from usmp.analysis import safe_overlap
-from usmp.analysis.memory.accessed_bytes import accessed_bytes
 from usmp.analysis.memory.buffer_size import size_bytes
-from usmp.analysis.memory.index_values import Bindings
-from usmp.analysis.memory.iterations import TracedLoop
+from usmp.analysis.memory.distances.accessed_bytes import accessed_bytes
+from usmp.analysis.memory.indices.index_values import Bindings
+from usmp.analysis.memory.indices.iterations import TracedLoop
 from usmp.analysis.memory.memories import UNBOUNDED, Address, Term
 from usmp.analysis.memory.traced_access import TracedAccess, TracedStatement
 from usmp.aot_pipeline import lower_to_aot
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 from usmp.tir.nodes import nodes_of
 
 FEW = settings(

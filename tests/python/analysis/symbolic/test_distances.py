@@ -13,7 +13,7 @@ from usmp.analysis.memory.facts import ModuleFacts
 from usmp.analysis.symbolic.distances import DistancesOfAllSizes
 from usmp.analysis.symbolic.instances import Instances, InstanceStore, all_sizes
 from usmp.aot_pipeline import lower_to_aot
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 from usmp.relax.symbolic_sizes import with_max_sizes
 
 LARGEST = 6

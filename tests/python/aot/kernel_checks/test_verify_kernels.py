@@ -19,7 +19,7 @@ from usmp.aot.kernel_checks import inputs, verify_kernels
 from usmp.aot.kernel_checks.kernel_body import KernelBody
 from usmp.aot.kernel_checks.verify_kernels import kernel_differences
 from usmp.aot.transform import SelectKernels, select_kernels
-from usmp.objects.cores import CORES
+from usmp.objects.target.cores import CORES
 from usmp.ops.kernels.mve.ending import VectorEnding
 from usmp.planning.session import planning_session
 from usmp.relax.transform import FuseOperators

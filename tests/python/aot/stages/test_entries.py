@@ -13,7 +13,7 @@ from support.filecheck_files import module_of
 from support.state_programs import program
 from usmp.aot.stages import EntryGroupStage, EntryStateStage
 from usmp.aot.transform import LowerEntries, LowerMain
-from usmp.objects.compared import Compared, with_compared
+from usmp.objects.attributes.compared import Compared, with_compared
 from usmp.planning.options import PlanningOptions
 from usmp.planning.search import Search
 from usmp.planning.session import PlanningSession, planning_session

@@ -13,7 +13,7 @@ from support.lowered_main import lower_main
 from support.main_calls import called
 from usmp.aot_pipeline import lower_to_aot
 from usmp.build_module import build
-from usmp.objects.annotations import CONSTANT_DATA_ATTR
+from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
 from usmp.support.errors import UnsupportedModelError
 
 F4 = ("x", (4,), "float32")

@@ -15,7 +15,7 @@ from usmp.aot.transform.lower_operators import LowerOperators
 from usmp.aot.transform.schedule_operators import ScheduleOperators
 from usmp.aot_pipeline import lower_to_aot
 from usmp.build_module import build
-from usmp.relax.transform.fuse_operators import FuseOperators
+from usmp.relax.transform.fusion.fuse_operators import FuseOperators
 
 
 def lower(func):

@@ -11,10 +11,10 @@ from support.tir_memory import Pointer
 from usmp.aot.transform.lower_operators import LowerOperators
 from usmp.aot.transform.schedule_operators import ScheduleOperators
 from usmp.objects.schedule import ROW_SCHEDULE_ATTR
-from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.pooling import average_pool
+from usmp.ops.quantized.rescaling.parameters import Quantization
 from usmp.ops.window import Layout, Window
-from usmp.relax.transform.fuse_operators import FuseOperators
+from usmp.relax.transform.fusion.fuse_operators import FuseOperators
 
 WHOLE = {"pool_size": (4, 3), "strides": (4, 3), "layout": "NHWC"}
 SMALL = (1, 4, 3, 5)

@@ -9,7 +9,7 @@ from tvm import tirx
 from tvm.ir import GlobalVar, IRModule
 
 from usmp.codegen.interface.accelerator_functions import accelerator_functions, plain
-from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
+from usmp.objects.attributes.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.ops.accelerator_function import AcceleratorFunction
 
 

@@ -15,7 +15,7 @@ from support.entry_models import entry_model
 from support.planner_views import plan
 from support.state_models import streaming_model
 from usmp.codegen.interface.emitted_calls import OperatorTensor, emitted_calls
-from usmp.objects.operator_attributes import SHARED_FUNCTION_ATTR
+from usmp.objects.attributes.operator_attributes import SHARED_FUNCTION_ATTR
 from usmp.objects.operator_step import OperatorStep
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"

@@ -13,7 +13,7 @@ from usmp.analysis.memory.facts import module_facts
 from usmp.codegen.interface.entry_facts import entries_of_buffers, peak_within, used_states
 from usmp.codegen.interface.module_interface import interface_of
 from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer, TensorInfo
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     ENTRIES_ATTR,
     INPUT_TENSORS_ATTR,
     MEMORY_PLAN_ATTR,

@@ -11,7 +11,7 @@ from tvm.ir import IRModule
 from support.interface_views import entry, placed, tensor
 from usmp.codegen.interface.read_sizes import with_sizes
 from usmp.objects import Executor
-from usmp.objects.attributes import BOARD_ATTR, SYMBOLIC_SIZES_ATTR
+from usmp.objects.attributes.module_attributes import BOARD_ATTR, SYMBOLIC_SIZES_ATTR
 from usmp.objects.input_window import InputWindow
 from usmp.objects.symbolic_size import SymbolicSize
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from usmp.codegen.llvm import check_llvm_target
-from usmp.objects.targets import parse_targets
+from usmp.objects.target.targets import parse_targets
 
 NOT_SUPPORTED = (
     " is not supported; write one for arm, thumb, riscv, x86 or aarch64, as thumbv7m-none-eabi, "

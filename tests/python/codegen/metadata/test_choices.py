@@ -18,15 +18,15 @@ from usmp.codegen.metadata.choices import (
     search,
     streaming,
 )
-from usmp.objects.attributes import (
+from usmp.objects.attributes.compared import Alternative, Compared, with_compared
+from usmp.objects.attributes.module_attributes import (
     CODE_ATTR,
     FLOAT_OPERATORS_ATTR,
     MODEL_FILES_ATTR,
     PRUNED_CHANNELS_ATTR,
     REFERENCE_ATTR,
 )
-from usmp.objects.compared import Alternative, Compared, with_compared
-from usmp.objects.operator_attributes import MERGED_FUNCTIONS_ATTR
+from usmp.objects.attributes.operator_attributes import MERGED_FUNCTIONS_ATTR
 
 CASES = {
     float_operators: (FLOAT_OPERATORS_ATTR.name, {"exp": 2, "add": 1}, {"add": 1, "exp": 2}),

@@ -11,7 +11,7 @@ from usmp.codegen.interface.entry_facts import UsedState
 from usmp.codegen.interface.module_interface import Interface
 from usmp.codegen.metadata.entries import entry_memory, ram
 from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer
-from usmp.objects.compared import Alternative, Compared, with_compared
+from usmp.objects.attributes.compared import Alternative, Compared, with_compared
 from usmp.plain.entry_size import EntrySize
 
 POOLS = [workspace("sram", 64), workspace("fast", 8), constants("flash", size_bytes=24)]

@@ -11,8 +11,8 @@ from support.interface_views import constants, entry, interface, tensor, workspa
 from usmp.codegen.interface.module_interface import Interface
 from usmp.codegen.metadata.module import metadata
 from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer, PoolBound
-from usmp.objects.attributes import BOARD_ATTR, ENTRIES_ATTR, MEMORY_PLAN_ATTR
-from usmp.objects.targets import accelerator_target
+from usmp.objects.attributes.module_attributes import BOARD_ATTR, ENTRIES_ATTR, MEMORY_PLAN_ATTR
+from usmp.objects.target.targets import accelerator_target
 from usmp.ops.accelerator_function import AcceleratorFunction
 from usmp.plain.state_layout import StateLayout
 

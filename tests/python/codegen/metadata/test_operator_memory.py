@@ -9,8 +9,8 @@ from tvm.target import Target
 from support.interface_views import constants, interface, workspace
 from usmp.codegen.metadata.operator_memory import operator_memory
 from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer
-from usmp.objects.operator_attributes import MERGED_FUNCTIONS_ATTR
-from usmp.objects.targets import accelerator_target
+from usmp.objects.attributes.operator_attributes import MERGED_FUNCTIONS_ATTR
+from usmp.objects.target.targets import accelerator_target
 
 MODEL = interface(pools=[workspace("sram"), workspace("fast"), constants("flash")])
 

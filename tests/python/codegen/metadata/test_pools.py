@@ -22,7 +22,7 @@ from usmp.objects import (
     PoolInfoProperties,
     WorkspacePoolInfo,
 )
-from usmp.objects.attributes import IO_MEMORY_POOL_ATTR, NOT_COMPARED_ATTR
+from usmp.objects.attributes.module_attributes import IO_MEMORY_POOL_ATTR, NOT_COMPARED_ATTR
 
 EMPTY = IRModule({})
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tvm.ir import IRModule
 
 from usmp.codegen.metadata.strips import strips_metadata
-from usmp.objects.attributes import STRIPS_ATTR
-from usmp.objects.compared import Compared, with_compared
+from usmp.objects.attributes.compared import Compared, with_compared
+from usmp.objects.attributes.module_attributes import STRIPS_ATTR
 
 
 def test_without_operators_in_strips_nothing_is_said():

@@ -7,7 +7,7 @@ from tvm.script import tirx as T
 from tvm.target import Target
 
 from usmp.codegen.sources.operator_comments import operator_comment
-from usmp.objects.operator_attributes import OPERATOR_STEPS_ATTR
+from usmp.objects.attributes.operator_attributes import OPERATOR_STEPS_ATTR
 from usmp.objects.operator_step import OperatorStep
 from usmp.objects.schedule import SCHEDULE_ATTR, Schedule
 

@@ -34,7 +34,7 @@ from usmp.codegen.interface.module_interface import Interface
 from usmp.codegen.sources.header import print_header
 from usmp.codegen.sources.sizes import c_extent
 from usmp.objects import TensorInfo
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     STREAMED_INPUTS_ATTR,
     WINDOWS_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,

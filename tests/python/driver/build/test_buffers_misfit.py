@@ -8,7 +8,7 @@ import pytest
 
 from usmp.driver.build.buffers_misfit import misfit
 from usmp_solver import Status, solve
-from usmp_solver.buffers_file import parse_buffers
+from usmp_solver.formats.buffers_file import parse_buffers
 
 CSV = "id,lower,upper,size\na,0,4,8\nb,2,6,8\nc,4,8,4\n"
 POOLS = "id,lower,upper,size,pool\na,0,4,8,fast|big\nb,2,6,8,fast|big\n"

@@ -16,10 +16,10 @@ from usmp.driver.errors import UsageError
 from usmp.driver.inspect.growth import growth_limit
 from usmp.driver.inspect.plan_files import read_plans
 from usmp.driver.status import FAILED, NOT_WITHIN
-from usmp.report.build_facts import build_facts
-from usmp.report.diff_json import diff_json
-from usmp.report.diff_tables import diff_tables, markdown_diff
-from usmp.report.plan_diff import Change, diff_builds
+from usmp.report.diff.build_facts import build_facts
+from usmp.report.diff.document import diff_json
+from usmp.report.diff.plan_diff import Change, diff_builds
+from usmp.report.diff.tables import diff_tables, markdown_diff
 
 pytestmark = pytest.mark.usefixtures("one_session")
 

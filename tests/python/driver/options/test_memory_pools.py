@@ -18,7 +18,7 @@ from usmp.objects import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
-from usmp.objects.targets import parse_targets
+from usmp.objects.target.targets import parse_targets
 
 BOTH = {"accel": "rw", "c": "rw"}
 

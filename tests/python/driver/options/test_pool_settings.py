@@ -8,7 +8,7 @@ from usmp.driver.errors import UsageError
 from usmp.driver.options.pool_keys import Setting
 from usmp.driver.options.pool_settings import constant_pool, workspace_pool
 from usmp.objects import ConstantPoolInfo, PoolInfoProperties, WorkspacePoolInfo
-from usmp.objects.targets import parse_targets
+from usmp.objects.target.targets import parse_targets
 
 TARGETS = parse_targets("accel,c")
 BOTH = {"accel": "rw", "c": "rw"}

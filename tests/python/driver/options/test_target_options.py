@@ -9,7 +9,7 @@ import pytest
 from usmp.driver.errors import UsageError
 from usmp.driver.options.target_options import add_target_options, full_target
 from usmp.names import TARGET_OPTIONS
-from usmp.objects.targets import parse_targets
+from usmp.objects.target.targets import parse_targets
 
 
 def target_of(target: str, *arguments: str) -> str:

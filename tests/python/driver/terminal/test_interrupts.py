@@ -86,7 +86,7 @@ def test_little_is_loaded_before_signals_are_taken_care_of():
         return [line.rpartition("|")[2].strip() for line in lines]
 
     modules = loaded(TVMC, "--version")
-    before = set(modules[: modules.index("usmp.support.termination")])
+    before = set(modules[: modules.index("usmp.support.process.termination")])
     assert {name for name in before if name.startswith("usmp")} == {"usmp", "usmp.support"}
     assert not before & {"argparse", "pathlib", "subprocess", "tempfile", "typing"}
     assert "usmp.driver.tvmc" in modules

@@ -13,7 +13,7 @@ import usmp
 from support.lazy import TorchModule, lazy
 from support.pytorch_models import exported, nn, torch
 from usmp.aot_pipeline import lower_to_aot
-from usmp.objects.annotations import STATE_TENSOR_ATTR
+from usmp.objects.attributes.annotations import STATE_TENSOR_ATTR
 
 import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
 

@@ -9,7 +9,7 @@ from tvm import relax, tirx
 import usmp
 from support.lazy import TorchModule, lazy
 from support.pytorch_models import exported, nn, torch
-from usmp.objects.attributes import ENTRIES_ATTR, STATES_ATTR
+from usmp.objects.attributes.module_attributes import ENTRIES_ATTR, STATES_ATTR
 
 import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
 import_pytorch_methods = lazy("usmp.frontend.pytorch.importer:import_pytorch_methods")

@@ -11,7 +11,7 @@ from support.main_calls import called
 from support.pytorch_models import Function, exported, nn, torch
 from support.pytorch_states import RUNS, Keeping, Several, cache, calls_of, compare
 from usmp.aot_pipeline import lower_to_aot
-from usmp.objects.attributes import STATES_ATTR
+from usmp.objects.attributes.module_attributes import STATES_ATTR
 
 import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
 

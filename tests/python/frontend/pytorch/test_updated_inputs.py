@@ -12,7 +12,7 @@ from support.lazy import TorchModule, lazy
 from support.main_calls import called
 from support.pytorch_models import exported, nn, torch
 from usmp.aot_pipeline import lower_to_aot
-from usmp.objects.attributes import STATES_ATTR
+from usmp.objects.attributes.module_attributes import STATES_ATTR
 
 Program = lazy("support.updating_programs:Program")
 built = lazy("support.updating_programs:built")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from usmp.objects.cores import CORES, PORTABLE
+from usmp.objects.target.cores import CORES, PORTABLE
 from usmp.ops.kernels.costs import costs_of
 
 M3, M4 = (costs_of(CORES[name]) for name in ("cortex-m3", "cortex-m4"))

@@ -14,10 +14,10 @@ from tvm.ir import IRModule
 from support.tir_arithmetic import wrap
 from support.tir_interpreter import Interpreter
 from support.tir_memory import Pointer
-from usmp.ops.quantized.fixed_point import QuantizedMultiplier
+from usmp.ops.quantized.activation.sigmoid import sigmoid_table
 from usmp.ops.quantized.lstm import Gate, LstmParameters, lstm
-from usmp.ops.quantized.parameters import Quantization
-from usmp.ops.quantized.sigmoid import sigmoid_table
+from usmp.ops.quantized.rescaling.fixed_point import QuantizedMultiplier
+from usmp.ops.quantized.rescaling.parameters import Quantization
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call, without_intrinsics

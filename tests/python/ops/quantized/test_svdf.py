@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tvm import relax, tirx
 
-from usmp.ops.quantized.parameters import Quantization
+from usmp.ops.quantized.rescaling.parameters import Quantization
 from usmp.ops.quantized.svdf import SvdfWeights, svdf
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from tvm.ir import IRModule
 
-from usmp.objects.compared import Alternative, Compared
+from usmp.objects.attributes.compared import Alternative, Compared
 from usmp.planning.search import Choice, Leaf
 from usmp.planning.search.record import compared_leaves
 

@@ -9,7 +9,7 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 from support.operator_programs import BRANCHES
-from usmp.objects.compared import Alternative, Compared, compared_of
+from usmp.objects.attributes.compared import Alternative, Compared, compared_of
 from usmp.passes import ModulePass
 from usmp.planning.options import PlanningOptions
 from usmp.planning.search import Allowance, Choice, Search, Stage

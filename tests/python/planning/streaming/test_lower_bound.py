@@ -31,12 +31,12 @@ from usmp.objects import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
-from usmp.objects.annotations import (
+from usmp.objects.attributes.annotations import (
     CANDIDATE_MEMORY_POOL_ATTR,
     CONSTANT_DATA_ATTR,
     STATE_TENSOR_ATTR,
 )
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
     INPUT_TENSORS_ATTR,
     MAIN_FUNCTION_NAME,

@@ -14,8 +14,8 @@ from support.streamed_graphs import main_function, module, operator
 from support.tir_interpreter import Interpreter
 from support.tir_memory import Pointer
 from usmp.objects import PoolInfoProperties, WorkspacePoolInfo
-from usmp.objects.annotations import CANDIDATE_MEMORY_POOL_ATTR
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.attributes.annotations import CANDIDATE_MEMORY_POOL_ATTR
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 from usmp.transform import StreamOperators
 
 BOTH = [("p", 32, "int8"), ("q", 32, "int8")]

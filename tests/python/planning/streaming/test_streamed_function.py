@@ -10,7 +10,7 @@ from tvm import tirx
 from support.random_segments import possible_segments
 from support.random_streamed_graphs import draw_streamed
 from support.streamed_graphs import counted_run, main_function, module, operator
-from usmp.objects.operator_attributes import SEGMENT_ATTR
+from usmp.objects.attributes.operator_attributes import SEGMENT_ATTR
 from usmp.objects.schedule import SCHEDULE_ATTR, Schedule
 from usmp.transform import StreamOperators
 

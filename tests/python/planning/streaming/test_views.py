@@ -7,7 +7,7 @@ from tvm import tirx
 from support.streamed_graphs import module
 from support.tir_interpreter import Interpreter
 from support.tir_memory import Pointer
-from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 from usmp.tir.nodes import nodes_of
 from usmp.transform import StreamOperators
 

@@ -10,8 +10,8 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 
 from support.accelerator_models import registered, stated
+from usmp.objects.attributes.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.objects.extern_kernel import kernels_of
-from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.passes import apply_passes
 from usmp.relax.accelerators.describe import Partition, describe_partition
 from usmp.relax.accelerators.kernels import stated_facts

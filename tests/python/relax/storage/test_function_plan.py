@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tvm import relax
 
-from usmp.analysis.function_memory import (
+from usmp.analysis.relax_functions.function_memory import (
     CallSite,
     FunctionMemory,
     ManagedTensor,

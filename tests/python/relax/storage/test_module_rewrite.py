@@ -11,8 +11,8 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
-from usmp.analysis.function_memory import CallSite, TensorArgument
-from usmp.analysis.read_function import read_function
+from usmp.analysis.relax_functions.function_memory import CallSite, TensorArgument
+from usmp.analysis.relax_functions.read_function import read_function
 from usmp.relax.storage.function_plan import FunctionPlan, Memory, MemoryPlan
 from usmp.relax.storage.module_rewrite import FunctionRewriter, shared_parameters, with_offsets
 from usmp.relax.storage.operator_variants import SharedParameter

@@ -8,7 +8,7 @@ from tvm.ir import PrimType
 from tvm.script import ir as I
 from tvm.script import relax as R
 
-from usmp.analysis.function_memory import ManagedTensor
+from usmp.analysis.relax_functions.function_memory import ManagedTensor
 from usmp.relax.storage.tensor_bytes import SizeBounds, alignment_of
 
 

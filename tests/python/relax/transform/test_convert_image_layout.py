@@ -10,7 +10,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from support.qdq_models import between, calls_of, float_outputs, inputs_of, raw_calls_of
 from usmp.objects import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
-from usmp.objects.compared import details_of
+from usmp.objects.attributes.compared import details_of
 from usmp.planning.session import planning_session
 from usmp.relax.transform import ConvertImageLayout
 from usmp.runtime import HostModule

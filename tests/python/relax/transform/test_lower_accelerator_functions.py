@@ -12,9 +12,9 @@ from tvm.script import relax as R
 from support.accelerator_models import CONV2D, MATMUL, Two, registered
 from support.relax_models import PARAMS, Attention
 from usmp import UnsupportedModelError, import_model
-from usmp.objects.annotations import CONSTANT_DATA_ATTR
-from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
-from usmp.objects.targets import accelerator_of
+from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
+from usmp.objects.attributes.operator_attributes import ACCELERATOR_FUNCTION_ATTR
+from usmp.objects.target.targets import accelerator_of
 from usmp.ops.accelerator_function import AcceleratorFunction
 from usmp.ops.records import operator_of, operators_of
 from usmp.ops.records.attributes import OPERATOR_ATTR

@@ -25,7 +25,7 @@ from usmp.ops.quantized import (
     Rescale,
     Window,
 )
-from usmp.ops.quantized.weighted_constants import CONSTANTS
+from usmp.ops.quantized.rescaling.weighted_constants import CONSTANTS
 from usmp.ops.records import operator_of
 from usmp.relax.transform import PruneConstantChannels
 from usmp.support.errors import UnsupportedModelError

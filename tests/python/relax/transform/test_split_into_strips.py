@@ -18,7 +18,7 @@ from support.levels import number
 from support.relax_passes import passes_until
 from support.relax_vm import integer_function
 from usmp.aot_pipeline import lower_to_aot
-from usmp.objects.attributes import STRIPS_ATTR
+from usmp.objects.attributes.module_attributes import STRIPS_ATTR
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
 from usmp.ops.form import Interval

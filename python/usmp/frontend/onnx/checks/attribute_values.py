@@ -9,7 +9,7 @@ from typing import Any
 from onnx import helper
 
 from usmp.frontend.onnx.graph.node import NotSupported
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _SWITCHES = frozenset(
     """

@@ -20,8 +20,8 @@ from usmp.frontend.onnx.graph.nodes import all_nodes
 from usmp.frontend.onnx.graph.opsets import opset_version
 from usmp.relax.limits import DEFAULT_LIMITS, Limits
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.plain_text import shown
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.plain_text import shown
+from usmp.support.text.unique_names import UniqueNames
 
 _UNKNOWN_DOMAIN = "usmp.unregistered"
 """The domain given to operators that the checker does not know, so that it skips them."""

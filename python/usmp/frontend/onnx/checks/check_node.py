@@ -23,7 +23,7 @@ from usmp.frontend.onnx.graph.nodes import all_nodes, described_node, qualified_
 from usmp.frontend.onnx.graph.operands import Operand
 from usmp.frontend.size_arithmetic import MOST_ELEMENTS
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 
 def check_node(

@@ -8,7 +8,7 @@ from typing import Any
 
 from usmp.frontend.onnx.graph.node import NotSupported
 from usmp.frontend.onnx.graph.operands import Operand
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _TERM = re.compile(r"[A-Za-z]*(\.\.\.)?[A-Za-z]*")
 

@@ -12,7 +12,7 @@ from usmp.frontend.onnx.graph.known_shapes import known_shapes
 from usmp.frontend.onnx.graph.nodes import described_node
 from usmp.frontend.onnx.graph.operands import Operand
 from usmp.relax.limits import Limits
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 
 def check_onnx_sizes(graph: onnx.GraphProto, limits: Limits) -> None:

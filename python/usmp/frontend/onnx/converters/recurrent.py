@@ -24,7 +24,7 @@ from usmp.ops.recurrent import (
     Weights,
     recurrent_layer,
 )
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 """Direction -> for each pass over the sequence, whether it is reversed."""

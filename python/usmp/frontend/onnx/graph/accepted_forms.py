@@ -11,7 +11,7 @@ import onnx
 from usmp.frontend.onnx.graph.nodes import ONNX_DOMAINS, names_read
 from usmp.frontend.onnx.graph.unknown_attributes import leave_out_unknown_attributes
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 
 def accept_forms(model: onnx.ModelProto) -> None:

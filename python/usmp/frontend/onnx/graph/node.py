@@ -10,7 +10,7 @@ import numpy as np
 from tvm import relax
 from tvm.ir import Expr, GenericConst
 
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 
 class NotSupported(Exception):

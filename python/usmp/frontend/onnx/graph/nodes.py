@@ -7,7 +7,7 @@ from functools import cache
 
 import onnx
 
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 ONNX_DOMAINS = ("", "ai.onnx")
 """Both names of the domain of ONNX's own operators."""

@@ -14,7 +14,7 @@ from usmp.frontend.onnx.graph.nodes import all_nodes, described_node, is_of_onnx
 from usmp.frontend.onnx.graph.opsets import opset_version
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.model_warning import ModelWarning
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _WITHOUT_EFFECT = frozenset(
     {"consumed_inputs", "is_test", "output_sequence", ("Dropout", "ratio"), ("Dropout", "seed")}

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 
 from usmp.frontend.onnx.graph.nodes import is_of_onnx, tensor_names
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 
 
 def take_branches(graph: onnx.GraphProto, known: Mapping[str, np.ndarray]) -> bool:

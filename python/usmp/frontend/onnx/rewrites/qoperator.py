@@ -25,7 +25,7 @@ from usmp.frontend.onnx.graph.nodes import described_node, qualified_name, tenso
 from usmp.frontend.onnx.graph.opsets import opset_version
 from usmp.frontend.onnx.rewrites.fold import evaluated
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.unique_names import UniqueNames
+from usmp.support.text.unique_names import UniqueNames
 
 _MICROSOFT = "com.microsoft"
 _FIRST_OPSET_OF_ONE_AXIS = 13

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Mapping
 
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.one_line import one_line
+from usmp.support.text.one_line import one_line
 
 
 def read_members(content: bytes) -> dict[str, bytes]:

@@ -14,7 +14,7 @@ import torch
 
 from usmp.frontend.pytorch.pt2.check_archive import trust_named
 from usmp.frontend.pytorch.pt2.json_checks import NotAllowedError
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 _FUNCTIONS = frozenset(
     {getattr(operator, name) for name in "add sub mul floordiv truediv mod neg pos".split()}

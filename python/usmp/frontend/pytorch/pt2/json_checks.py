@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.plain_text import printable
+from usmp.support.text.plain_text import printable
 
 Check: TypeAlias = Callable[[Any, str], Any]
 """A function of a value and its position in the file; returns the value to pass on.

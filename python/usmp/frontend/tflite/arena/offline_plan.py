@@ -19,7 +19,7 @@ from usmp.frontend.tflite.file.add_metadata import metadata_names, with_metadata
 from usmp.frontend.tflite.file.read import READER_ERRORS
 from usmp.relax.limits import DEFAULT_LIMITS, Limits
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.unique_names import names_apart
+from usmp.support.text.unique_names import names_apart
 from usmp_solver import Pool, Problem, Solution
 from usmp_solver.columns import column
 

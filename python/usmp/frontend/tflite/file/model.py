@@ -10,7 +10,7 @@ import numpy as np
 import tflite
 
 from usmp.frontend.tflite.file.read import read_options, tensor_name, vector
-from usmp.ops.quantized.parameters import Quantization
+from usmp.ops.quantized.rescaling.parameters import Quantization
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.model_operator import ModelOperator, model_operator
 

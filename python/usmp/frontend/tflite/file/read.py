@@ -11,7 +11,7 @@ import tflite
 
 from usmp.frontend.tflite.file.unknown_operators import CUSTOM
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.plain_text import shown
+from usmp.support.text.plain_text import shown
 
 READER_ERRORS = (
     struct.error,

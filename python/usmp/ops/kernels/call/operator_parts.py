@@ -12,7 +12,7 @@ from tvm.ir import Call, IRModule, TensorLoad
 from tvm.s_tir.schedule import ScheduleError
 
 from usmp.analysis.memory.addresses import is_op
-from usmp.ops.quantized.fixed_point import Rounding
+from usmp.ops.quantized.rescaling.fixed_point import Rounding
 from usmp.tir.intrinsics import RESCALE_CHANNEL
 from usmp.tir.nodes import nodes_of
 

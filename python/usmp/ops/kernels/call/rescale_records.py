@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from usmp.ops.quantized.accumulators import AccumulatorRange
+from usmp.ops.quantized.rescaling.accumulators import AccumulatorRange
 
 _LEAST_MULTIPLIER = 2**30
 """The least multiplier of a normalized factor other than 0."""

@@ -14,8 +14,8 @@ from tvm.ir import TensorLoad
 from usmp.ops.kernels.call.operator_parts import OperatorParts
 from usmp.ops.kernels.call.rescale_records import RescaleRecords, rescale_records
 from usmp.ops.kernels.loops.accumulators import Accumulators, Indices, Rescaling
-from usmp.ops.quantized.accumulators import accumulator_range
-from usmp.ops.quantized.fixed_point import Rounding
+from usmp.ops.quantized.rescaling.accumulators import accumulator_range
+from usmp.ops.quantized.rescaling.fixed_point import Rounding
 from usmp.ops.records import QuantizedOp
 from usmp.ops.records.products import WeightedOp
 from usmp.tir.intrinsics import RESCALE_RECORD

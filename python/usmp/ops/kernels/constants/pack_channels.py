@@ -22,8 +22,8 @@ from functools import cached_property
 
 import numpy as np
 
-from usmp.ops.quantized.accumulators import AccumulatorRange
-from usmp.ops.quantized.rescaled_arrays import rescaled_twice
+from usmp.ops.quantized.rescaling.accumulators import AccumulatorRange
+from usmp.ops.quantized.rescaling.rescaled_arrays import rescaled_twice
 
 _RECORD_BITS = (48, 56)
 _MANTISSA_BITS = 30

@@ -12,9 +12,9 @@ from tvm.ir import Call, Range, TensorLoad
 
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.constants.pack_channels import PackedChannels, pack_channels
-from usmp.ops.quantized.accumulators import accumulator_range
-from usmp.ops.quantized.fixed_point import int32, multiply
-from usmp.ops.quantized.weighted_constants import CONSTANTS, narrowed, without_channels
+from usmp.ops.quantized.rescaling.accumulators import accumulator_range
+from usmp.ops.quantized.rescaling.fixed_point import int32, multiply
+from usmp.ops.quantized.rescaling.weighted_constants import CONSTANTS, narrowed, without_channels
 from usmp.ops.records.products import WeightedOp
 from usmp.ops.rounding import Rounding, rounding_of
 from usmp.tir.intrinsics import RESCALE_CHANNEL

@@ -19,8 +19,8 @@ from tvm.ir import Call, Range, TensorLoad
 from tvm.sym import Analyzer
 
 from usmp.analysis.memory.addresses import is_op
-from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
+from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.only_block import only_block
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.call.operator_parts import are_all, substituted

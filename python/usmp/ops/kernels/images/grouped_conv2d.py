@@ -14,8 +14,8 @@ from functools import partial
 
 from tvm import tirx
 
-from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
+from usmp.objects.target.cores import Core
 from usmp.ops.dot_products import Run, dot_products, window_products
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.costs import Costs, costs_of

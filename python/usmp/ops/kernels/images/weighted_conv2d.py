@@ -8,8 +8,8 @@ from dataclasses import replace
 from tvm import tirx
 from tvm.ir import TensorLoad, Var
 
-from usmp.objects.cores import PORTABLE, Core
 from usmp.objects.schedule import Schedule
+from usmp.objects.target.cores import PORTABLE, Core
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.call.operator_parts import OperatorParts
 from usmp.ops.kernels.costs import Costs, costs_of

@@ -9,8 +9,8 @@ import numpy as np
 from tvm import tirx
 from tvm.sym import Analyzer
 
-from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
+from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.call.weighted import Ending, WeightedOperator
 from usmp.ops.kernels.costs import Costs, costs_of

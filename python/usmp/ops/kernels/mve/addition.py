@@ -9,7 +9,7 @@ from functools import partial
 from tvm import tirx
 from tvm.ir import TensorLoad
 
-from usmp.objects.cores import Core
+from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.limits import Limits, limits_of, split_constant
 from usmp.ops.kernels.call.operator_parts import are_all
 from usmp.ops.kernels.call.weighted import WeightedOperator
@@ -18,7 +18,7 @@ from usmp.ops.kernels.loops.line import Line, element_wise
 from usmp.ops.kernels.mve.ending import VectorEnding
 from usmp.ops.kernels.mve.factor import Factor, rescaled_by
 from usmp.ops.kernels.mve.single import chained, functions_of
-from usmp.ops.quantized.fixed_point import Rounding, int32, multiply
+from usmp.ops.quantized.rescaling.fixed_point import Rounding, int32, multiply
 from usmp.tir.nodes import sequence
 
 _LEFT_SHIFT = 20

@@ -6,8 +6,8 @@ from math import prod
 
 from tvm import tirx
 
-from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
+from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.limits import Limits, limits_of
 from usmp.ops.kernels.call.mean_of_taps import is_mean
 from usmp.ops.kernels.call.operator_call import OperatorCall

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from tvm import tirx
 
-from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
+from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.call.weighted import WeightedOperator
 from usmp.ops.kernels.elements.element_runs import Compute

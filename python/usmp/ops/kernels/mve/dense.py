@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvm import tirx
 
-from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
+from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops.line import Line

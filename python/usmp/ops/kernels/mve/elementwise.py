@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from tvm import tirx
 from tvm.ir import TensorLoad
 
-from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
+from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.only_block import only_block
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.elements.element_runs import Compute, ElementRuns

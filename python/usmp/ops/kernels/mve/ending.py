@@ -9,14 +9,14 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, TensorLoad
 
-from usmp.objects.cores import Core
+from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.limits import Limits, limits_of
 from usmp.ops.kernels.call.operator_parts import OperatorParts
 from usmp.ops.kernels.call.weighted import WeightedOperator
 from usmp.ops.kernels.elements.element_runs import Compute
 from usmp.ops.kernels.mve.factor import rounds
 from usmp.ops.kernels.mve.single import functions_of
-from usmp.ops.quantized.fixed_point import (
+from usmp.ops.quantized.rescaling.fixed_point import (
     QuantizedMultiplier,
     Rounding,
     int32,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from tvm import tirx
 
-from usmp.objects.cores import Core
-from usmp.ops.quantized.fixed_point import QuantizedMultiplier, multiply
+from usmp.objects.target.cores import Core
+from usmp.ops.quantized.rescaling.fixed_point import QuantizedMultiplier, multiply
 from usmp.ops.rounding import Rounding, rounding_of
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from tvm import tirx
 
-from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
+from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.call.weighted import WeightedOperator
 from usmp.ops.kernels.elements.element_runs import Compute
@@ -51,7 +51,7 @@ from usmp.ops.kernels.mve.windows import (
     copy_window,
     has_dilated_columns,
 )
-from usmp.ops.quantized.fixed_point import int32
+from usmp.ops.quantized.rescaling.fixed_point import int32
 from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from tvm import tirx
 from tvm.ir import TensorLoad
 
-from usmp.objects.cores import Core
+from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.limits import Limits, centered, limits_of
 from usmp.ops.kernels.loops.line import Line, element_wise
 from usmp.ops.kernels.mve.factor import Factor, rescaled_by
-from usmp.ops.quantized.fixed_point import Rounding, int32
+from usmp.ops.quantized.rescaling.fixed_point import Rounding, int32
 
 
 @dataclass(frozen=True)

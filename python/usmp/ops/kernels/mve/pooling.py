@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from tvm import tirx
 
-from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
+from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.limits import Limits, limits_of
 from usmp.ops.kernels.call.mean_of_taps import is_accumulator
 from usmp.ops.kernels.call.operator_call import OperatorCall
@@ -19,7 +19,7 @@ from usmp.ops.kernels.loops.loops import loop, nested
 from usmp.ops.kernels.mve.average_pool import reciprocal_of
 from usmp.ops.kernels.sums.pooling import Pooling, TapRange, pooling_of
 from usmp.ops.kernels.sums.reduction_rows import rows_of_reduction
-from usmp.ops.quantized.fixed_point import int32
+from usmp.ops.quantized.rescaling.fixed_point import int32
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 

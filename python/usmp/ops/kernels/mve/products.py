@@ -12,7 +12,7 @@ from usmp.ops.kernels.call.limits import Limits
 from usmp.ops.kernels.loops.line import Line
 from usmp.ops.kernels.mve.ending import VectorEnding, rescaled
 from usmp.ops.kernels.mve.factor import suffix_of
-from usmp.ops.quantized.fixed_point import Rounding
+from usmp.ops.quantized.rescaling.fixed_point import Rounding
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 

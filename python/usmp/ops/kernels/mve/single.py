@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from tvm import tirx
 from tvm.ir import TensorLoad
 
-from usmp.objects.cores import Core
+from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.limits import Limits, centered, limits_of
 from usmp.ops.kernels.elements.element_runs import Compute
 from usmp.ops.kernels.loops.line import Line, element_wise
 from usmp.ops.kernels.loops.loops import loop
 from usmp.ops.kernels.mve.factor import rescaled_by
-from usmp.ops.quantized.fixed_point import Rounding, int32
+from usmp.ops.quantized.rescaling.fixed_point import Rounding, int32
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 

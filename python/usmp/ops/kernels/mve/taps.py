@@ -7,7 +7,7 @@ from tvm import tirx
 from usmp.ops.kernels.loops.line import Line
 from usmp.ops.kernels.mve.products import Products, Rows, split_run, tile_products
 from usmp.ops.kernels.mve.windows import Channels, Pixel, places_of_taps
-from usmp.ops.quantized.fixed_point import int32
+from usmp.ops.quantized.rescaling.fixed_point import int32
 from usmp.ops.window import Window
 from usmp.tir.tensor_intrin import tensor_intrin
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tvm import tirx
 
 from usmp.ops.kernels.loops.loops import nested
-from usmp.ops.quantized.fixed_point import int32
+from usmp.ops.quantized.rescaling.fixed_point import int32
 from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin

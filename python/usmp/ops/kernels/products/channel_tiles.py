@@ -21,8 +21,8 @@ from tvm.ir import Call, IRModule, TensorLoad
 from tvm.sym import Analyzer
 
 from usmp.analysis.memory.addresses import is_op
-from usmp.objects.cores import PORTABLE, Core
 from usmp.objects.schedule import Schedule
+from usmp.objects.target.cores import PORTABLE, Core
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.call.operator_parts import OperatorParts, substituted, take_apart
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvm import tirx
 
-from usmp.objects.cores import PORTABLE, Core
 from usmp.objects.schedule import Schedule
+from usmp.objects.target.cores import PORTABLE, Core
 from usmp.ops.dot_products import Run, dot_products
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.call.operator_parts import are_all

@@ -14,8 +14,8 @@ import numpy as np
 from tvm import tirx
 from tvm.ir import TensorLoad
 
-from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
+from usmp.objects.target.cores import Core
 from usmp.ops.dot_products import Run, column_products, dot_products, weight_sums
 from usmp.ops.kernels.call.limits import centered
 from usmp.ops.kernels.call.operator_call import OperatorCall

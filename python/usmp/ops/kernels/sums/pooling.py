@@ -13,8 +13,8 @@ from tvm import tirx
 from tvm.ir import Call
 
 from usmp.analysis.memory.addresses import is_op
-from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
+from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.data_window import data_window
 from usmp.ops.kernels.call.limits import Limits, limits_of
 from usmp.ops.kernels.call.mean_of_taps import is_mean

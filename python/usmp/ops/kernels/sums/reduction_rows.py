@@ -10,8 +10,8 @@ from tvm import tirx
 from tvm.ir import Range
 from tvm.sym import Analyzer
 
-from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
+from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.call.operator_parts import OperatorParts
 from usmp.ops.kernels.kernel import TiledBody

@@ -9,8 +9,8 @@ from math import prod
 from tvm import tirx
 from tvm.ir import TensorLoad
 
-from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
+from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.call.operator_parts import OperatorParts
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel

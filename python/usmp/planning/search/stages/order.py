@@ -11,7 +11,7 @@ from tvm.ir import IRModule
 
 from usmp.analysis.memory.main_statements import DECLARATIONS
 from usmp.names import ORDER
-from usmp.objects.attributes import MAIN_FUNCTION_NAME, STRIPS_ATTR
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME, STRIPS_ATTR
 from usmp.objects.entries import entries_of
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.planning.main_function import with_main

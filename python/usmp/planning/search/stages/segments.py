@@ -11,15 +11,15 @@ from typing import Any
 from tvm.ir import IRModule
 
 from usmp.names import SEGMENTS, SPEED
-from usmp.objects.annotations import ALIGNMENT_ATTR
-from usmp.objects.attributes import MAIN_FUNCTION_NAME, STRIPS_ATTR
-from usmp.objects.entries import entries_of
-from usmp.objects.operator_attributes import (
+from usmp.objects.attributes.annotations import ALIGNMENT_ATTR
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME, STRIPS_ATTR
+from usmp.objects.attributes.operator_attributes import (
     OPERATOR_SHAPES_ATTR,
     OPERATOR_STEPS_ATTR,
     OPERATORS_ATTR,
     SEGMENT_ATTR,
 )
+from usmp.objects.entries import entries_of
 from usmp.objects.schedule import SCHEDULE_ATTR
 from usmp.objects.streamed_io import streams_io
 from usmp.objects.symbolic_size import has_symbolic_sizes

@@ -18,9 +18,9 @@ from tvm.ir import Call, IRModule
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import module_facts
 from usmp.names import BALANCED, OPTIMIZE, PREFERENCE, RAM, TILES
-from usmp.objects.compared import Alternative, Compared
+from usmp.objects.attributes.compared import Alternative, Compared
+from usmp.objects.attributes.operator_attributes import SEGMENT_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
-from usmp.objects.operator_attributes import SEGMENT_ATTR
 from usmp.objects.schedule import (
     FASTER_SCHEDULES_ATTR,
     ROW_SCHEDULE_ATTR,

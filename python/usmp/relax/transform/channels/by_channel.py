@@ -10,9 +10,9 @@ from tvm import relax, tirx
 from tvm.ir import GenericConst, TensorLoad
 from tvm.sym import Analyzer
 
-from usmp.analysis.integer_ranges import is_integer as is_integer_type
+from usmp.analysis.integers.integer_ranges import is_integer as is_integer_type
 from usmp.ops.form import AxisRead, Form, along
-from usmp.ops.quantized.parameters import integer_limits
+from usmp.ops.quantized.rescaling.parameters import integer_limits
 from usmp.ops.records.reductions import ReductionOp
 from usmp.ops.records.windowed import PoolOp
 from usmp.relax.transform.channels.channel_operator import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from usmp.ops.quantized.parameters import integer_limits
+from usmp.ops.quantized.rescaling.parameters import integer_limits
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from math import prod
 import numpy as np
 
 from usmp.ops.emit import shape_of
-from usmp.ops.quantized.fixed_point import factor_of
 from usmp.ops.quantized.reduction import factor_of_mean
+from usmp.ops.quantized.rescaling.fixed_point import factor_of
 from usmp.ops.records.reductions import Mean, ReductionOp, SumOp
 from usmp.ops.records.windowed import AveragePool, PoolOp
 from usmp.relax.transform.channels.channel_operator import RecordedCall

@@ -9,10 +9,10 @@ import numpy as np
 from tvm import tirx
 from tvm.ir import Call, TensorLoad, Var
 
-from usmp.analysis.integer_ranges import is_integer, type_range
+from usmp.analysis.integers.integer_ranges import is_integer, type_range
 from usmp.analysis.memory.addresses import is_op
 from usmp.ops.form import Form
-from usmp.ops.quantized.rescaled_arrays import never_wraps, rescaled
+from usmp.ops.quantized.rescaling.rescaled_arrays import never_wraps, rescaled
 from usmp.ops.rounding import Rounding, rounding_of
 
 Ends: TypeAlias = "tuple[np.ndarray, np.ndarray]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tvm.ir import GenericConst
 
-from usmp.ops.quantized.weighted_constants import without_channels
+from usmp.ops.quantized.rescaling.weighted_constants import without_channels
 from usmp.ops.records.products import Conv2d, DepthwiseConv2d, FullyConnected
 from usmp.relax.transform.channels.channel_operator import (
     ChannelOperator,

@@ -16,10 +16,10 @@ from tvm.ir import Call
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized import Quantization, QuantizedMultiplier, Rounding
-from usmp.ops.quantized.fixed_point import factor_of
-from usmp.ops.quantized.parameters import farthest, integer_limits
-from usmp.ops.quantized.rescaled_arrays import rescaled
-from usmp.ops.quantized.table import tabulated
+from usmp.ops.quantized.activation.table import tabulated
+from usmp.ops.quantized.rescaling.fixed_point import factor_of
+from usmp.ops.quantized.rescaling.parameters import farthest, integer_limits
+from usmp.ops.quantized.rescaling.rescaled_arrays import rescaled
 from usmp.ops.records.elementwise import Table
 from usmp.relax.transform.qdq import operands
 from usmp.relax.transform.qdq.check_int32_range import check_int32_range

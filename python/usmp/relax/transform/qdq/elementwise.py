@@ -7,7 +7,7 @@ from tvm.ir import Call
 
 from usmp.ops import quantized
 from usmp.ops.quantized import Quantization
-from usmp.ops.quantized.parameters import farthest
+from usmp.ops.quantized.rescaling.parameters import farthest
 from usmp.relax.transform.qdq.check_int32_range import check_int32_range
 from usmp.relax.transform.qdq.graph import Graph, Output
 from usmp.relax.transform.qdq.operands import Operand, quantized_operands

@@ -15,7 +15,7 @@ from tvm import relax
 from tvm.ir import Call, IRModule
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from usmp.objects.attributes import FLOAT_OPERATORS_ATTR
+from usmp.objects.attributes.module_attributes import FLOAT_OPERATORS_ATTR
 from usmp.relax.replace_main import rewrite_main
 from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.qdq import operands

@@ -11,7 +11,7 @@ from tvm import relax
 from tvm.ir import Call, IRModule
 
 from usmp.objects import TensorInfo
-from usmp.objects.attributes import (
+from usmp.objects.attributes.module_attributes import (
     INPUT_QUANTIZATION_ATTR,
     INPUT_TENSORS_ATTR,
     MAIN_FUNCTION_NAME,

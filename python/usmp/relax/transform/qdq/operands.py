@@ -11,7 +11,7 @@ from tvm.ir import Call
 
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized import Quantization
-from usmp.ops.quantized.parameters import integer_limits, quantize_value
+from usmp.ops.quantized.rescaling.parameters import integer_limits, quantize_value
 from usmp.ops.views import RESHAPES, order_of
 from usmp.relax.transform.qdq.data_movement import Move, move_of
 from usmp.relax.transform.qdq.graph import INTEGER_TYPES, Graph

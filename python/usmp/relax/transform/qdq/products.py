@@ -11,7 +11,7 @@ from tvm.ir import Call
 
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
-from usmp.ops.quantized.parameters import farthest
+from usmp.ops.quantized.rescaling.parameters import farthest
 from usmp.relax.transform.qdq.check_int32_range import check_int32_range
 from usmp.relax.transform.qdq.data_movement import Move, move_of
 from usmp.relax.transform.qdq.graph import Graph, Output

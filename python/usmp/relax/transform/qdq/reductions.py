@@ -8,7 +8,7 @@ from tvm import relax
 
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
-from usmp.ops.quantized.parameters import farthest
+from usmp.ops.quantized.rescaling.parameters import farthest
 from usmp.relax.transform.qdq.check_int32_range import check_int32_range
 from usmp.relax.transform.qdq.graph import Graph, Output
 from usmp.relax.transform.qdq.images import image_layout, pool_window, reshaped

@@ -11,8 +11,8 @@ from tvm import relax
 from tvm.ir import Call
 
 from usmp.ops.emit import shape_of
-from usmp.ops.quantized.parameters import integer_limits
-from usmp.ops.quantized.table import tabulated
+from usmp.ops.quantized.activation.table import tabulated
+from usmp.ops.quantized.rescaling.parameters import integer_limits
 from usmp.ops.records.elementwise import Table
 from usmp.relax.transform.qdq.functions import COMBINATIONS, Function, function_of
 from usmp.relax.transform.qdq.graph import Graph, Output

@@ -11,8 +11,8 @@ from tvm.ir import Call
 
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized import Quantization, Rescale
-from usmp.ops.quantized.accumulators import accumulator_range
-from usmp.ops.quantized.fixed_point import factor_of
+from usmp.ops.quantized.rescaling.accumulators import accumulator_range
+from usmp.ops.quantized.rescaling.fixed_point import factor_of
 from usmp.ops.views import RESHAPES
 from usmp.relax.transform.qdq.check_int32_range import check_int32_range
 from usmp.relax.transform.qdq.graph import Graph, Output

@@ -7,7 +7,7 @@ from typing import Any
 
 from tvm.ir import IRModule
 
-from usmp.objects.attributes import STRIPS_ATTR
+from usmp.objects.attributes.module_attributes import STRIPS_ATTR
 from usmp.planning.options import PlanningOptions
 from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import size_variables

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from usmp.ops.kernels.call.rescale_records import rescale_records
-from usmp.ops.quantized.accumulators import AccumulatorRange
-from usmp.ops.quantized.fixed_point import QuantizedMultiplier
+from usmp.ops.quantized.rescaling.accumulators import AccumulatorRange
+from usmp.ops.quantized.rescaling.fixed_point import QuantizedMultiplier
 
 
 def rescaled(accumulator: int, record: list[int], zero_point: int) -> int:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from usmp.ops.kernels.constants.pack_channels import PackedChannels, pack_channels
 from usmp.ops.quantized import OutputLimits, Quantization, Rescale, quantize_multiplier
-from usmp.ops.quantized.accumulators import AccumulatorRange, accumulator_range
+from usmp.ops.quantized.rescaling.accumulators import AccumulatorRange, accumulator_range
 
 DATA = Quantization("int8", (0.02,), (-5,))
 

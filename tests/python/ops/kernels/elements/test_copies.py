@@ -12,8 +12,8 @@ from support.access_trace import trace
 from support.tir_interpreter import Interpreter
 from support.tir_memory import Pointer
 from usmp.aot.transform import LowerOperators, ScheduleOperators
-from usmp.objects.cores import CORES, PORTABLE
 from usmp.objects.schedule import SCHEDULE_ATTR
+from usmp.objects.target.cores import CORES, PORTABLE
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.elements.copies import copy_kernel
 from usmp.tir.nodes import nodes_of

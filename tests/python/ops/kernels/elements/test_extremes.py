@@ -8,11 +8,11 @@ from tvm import relax, tirx
 from tvm.ir import IRModule
 
 from support.kernel_models import check_functions_and_loops, check_outputs, check_schedule
-from usmp.objects.cores import CORES
+from usmp.objects.target.cores import CORES
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.elements.extremes import extremes_kernel
 from usmp.ops.quantized.arithmetic import maximum, minimum
-from usmp.ops.quantized.parameters import Quantization
+from usmp.ops.quantized.rescaling.parameters import Quantization
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tvm import tirx
 
-from usmp.objects.cores import CORES
+from usmp.objects.target.cores import CORES
 from usmp.ops.kernels.costs import costs_of
 from usmp.ops.kernels.images.convolution import Convolution
 from usmp.ops.kernels.images.convolution_costs import (

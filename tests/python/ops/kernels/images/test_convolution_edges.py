@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from support.kernel_loops import M4, check_loops, operator_call
-from usmp.objects.cores import CORES, PORTABLE
+from usmp.objects.target.cores import CORES, PORTABLE
 from usmp.ops import quantized
 from usmp.ops.kernels.images.weighted_conv2d import conv2d_kernel
 from usmp.ops.quantized import Layout, OutputLimits, Quantization, Rescale, Window
-from usmp.ops.quantized.fixed_point import quantize_multiplier
+from usmp.ops.quantized.rescaling.fixed_point import quantize_multiplier
 
 pytestmark = pytest.mark.cc
 

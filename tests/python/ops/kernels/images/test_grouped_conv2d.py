@@ -8,8 +8,8 @@ from tvm import relax
 from tvm.ir import Call, GenericConst
 
 from support.kernel_models import check_functions_and_loops, check_schedule
-from usmp.objects.cores import CORES
 from usmp.objects.schedule import SCHEDULE_ATTR, faster_schedules
+from usmp.objects.target.cores import CORES
 from usmp.ops import quantized
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.constants.pack_constants import with_packed_constants

@@ -7,13 +7,13 @@ import pytest
 
 from ops.kernels.images.test_convolution_edges import DATA, LIMITS, OUTPUT, WEIGHT, operator
 from support.kernel_loops import M4, check_loops, operator_call
-from usmp.objects.cores import CORES
 from usmp.objects.schedule import SCHEDULE_ATTR, faster_schedules
+from usmp.objects.target.cores import CORES
 from usmp.ops import quantized
 from usmp.ops.kernels.images.weighted_conv2d import conv2d_kernel
 from usmp.ops.quantized import Layout, Rescale, Window
 from usmp.ops.quantized.arithmetic import add
-from usmp.ops.quantized.fixed_point import quantize_multiplier
+from usmp.ops.quantized.rescaling.fixed_point import quantize_multiplier
 
 POINT = Window((4, 5), (1, 1), (1, 1), (1, 1), (0, 0), (4, 5))
 PADDED = Window((4, 5), (3, 3), (1, 1), (1, 1), (1, 1), (4, 5))

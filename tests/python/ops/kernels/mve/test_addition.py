@@ -15,9 +15,9 @@ from usmp.ops.kernels.mve.addition import Addition, Term, addition_of
 from usmp.ops.kernels.mve.conv2d import mve_conv2d_kernel
 from usmp.ops.kernels.mve.elementwise import mve_elementwise_kernel
 from usmp.ops.quantized import Layout, OutputLimits, Quantization, Rescale, Window
-from usmp.ops.quantized.activations import relu
+from usmp.ops.quantized.activation.activations import relu
 from usmp.ops.quantized.arithmetic import add, subtract
-from usmp.ops.quantized.fixed_point import quantize_multiplier
+from usmp.ops.quantized.rescaling.fixed_point import quantize_multiplier
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
 

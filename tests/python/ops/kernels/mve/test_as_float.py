@@ -18,7 +18,7 @@ from support.c_program import SANITIZERS, run_as_program
 from support.lazy import lazy
 from support.onnx_models import Graph, Reference
 from usmp.boards.board import board_named
-from usmp.objects.cores import CORES
+from usmp.objects.target.cores import CORES
 
 pytestmark = pytest.mark.slow
 

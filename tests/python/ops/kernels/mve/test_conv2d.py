@@ -6,8 +6,8 @@ import pytest
 from tvm import tirx
 
 from ops.kernels.images.test_grouped_conv2d import DILATED, POINT, WINDOW, operator
-from usmp.objects.cores import CORES
 from usmp.objects.schedule import ROW_SCHEDULE_ATTR, SCHEDULE_ATTR, faster_schedules
+from usmp.objects.target.cores import CORES
 from usmp.ops.kernels.mve.conv2d import mve_conv2d_kernel
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call

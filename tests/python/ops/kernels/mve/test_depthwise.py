@@ -11,7 +11,7 @@ from usmp.objects.schedule import SCHEDULE_ATTR
 from usmp.ops import quantized
 from usmp.ops.kernels.mve.depthwise import mve_depthwise_kernel
 from usmp.ops.quantized import Layout, OutputLimits, Quantization, Rescale, Window
-from usmp.ops.quantized.fixed_point import quantize_multiplier
+from usmp.ops.quantized.rescaling.fixed_point import quantize_multiplier
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
 

@@ -6,11 +6,11 @@ import pytest
 from tvm import relax, tirx
 from tvm.ir import IRModule
 
-from usmp.objects.cores import CORES
 from usmp.objects.schedule import ROW_SCHEDULE_ATTR
+from usmp.objects.target.cores import CORES
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.mve.elementwise import mve_elementwise_kernel
-from usmp.ops.quantized.activations import abs_, clamp, leaky_relu, relu
+from usmp.ops.quantized.activation.activations import abs_, clamp, leaky_relu, relu
 from usmp.ops.quantized.arithmetic import (
     add,
     maximum,
@@ -20,7 +20,7 @@ from usmp.ops.quantized.arithmetic import (
     subtract,
 )
 from usmp.ops.quantized.conversion import requantize
-from usmp.ops.quantized.parameters import OutputLimits, Quantization
+from usmp.ops.quantized.rescaling.parameters import OutputLimits, Quantization
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tvm import tirx
 
-from usmp.objects.cores import CORES
+from usmp.objects.target.cores import CORES
 from usmp.ops.kernels.call.limits import Limits, limits_of
 from usmp.ops.kernels.loops.line import Line
 from usmp.ops.kernels.mve.single import functions_of

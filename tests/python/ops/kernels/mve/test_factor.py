@@ -7,7 +7,7 @@ from tvm import tirx
 
 from support.kernel_loops import M4, M55
 from usmp.ops.kernels.mve.factor import Factor, rescaled_by
-from usmp.ops.quantized.fixed_point import multiply
+from usmp.ops.quantized.rescaling.fixed_point import multiply
 from usmp.ops.rounding import Rounding
 
 

@@ -8,8 +8,8 @@ from tvm import tirx
 
 from ops.kernels.images.test_grouped_conv2d import DILATED, POINT, WINDOW, operator
 from support.kernel_loops import check_loops
-from usmp.objects.cores import CORES
 from usmp.objects.schedule import SCHEDULE_ATTR, faster_schedules
+from usmp.objects.target.cores import CORES
 from usmp.ops.kernels.mve.grouped_conv2d import mve_grouped_conv2d_kernel
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call

@@ -7,11 +7,11 @@ import pytest
 from tvm import tirx
 from tvm.target import Target
 
-from usmp.objects.cores import CORES, core_of
+from usmp.objects.target.cores import CORES, core_of
 from usmp.ops.kernels.call.limits import Limits
 from usmp.ops.kernels.mve.factor import Factor
 from usmp.ops.kernels.mve.multiplication import multiplication_of
-from usmp.ops.quantized.fixed_point import Rounding, multiply
+from usmp.ops.quantized.rescaling.fixed_point import Rounding, multiply
 
 M55 = CORES["cortex-m55"]
 WITHOUT_FLOATS = [

@@ -6,8 +6,8 @@ import pytest
 from tvm import tirx
 
 from ops.kernels.sums.test_pooling import operator, pool
-from usmp.objects.cores import CORES
 from usmp.objects.schedule import SCHEDULE_ATTR
+from usmp.objects.target.cores import CORES
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.mve.pooling import mve_pool_kernel
 from usmp.ops.window import Window

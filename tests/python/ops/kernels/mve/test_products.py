@@ -17,7 +17,7 @@ from usmp.ops.kernels.mve.products import (
     products,
     split_run,
 )
-from usmp.ops.quantized.fixed_point import Rounding
+from usmp.ops.quantized.rescaling.fixed_point import Rounding
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.tensor_intrin import intrinsic_call
 

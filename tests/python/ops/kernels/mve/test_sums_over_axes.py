@@ -6,12 +6,12 @@ import pytest
 from tvm import tirx
 
 from ops.kernels.sums.test_pooling import AFTER, BEFORE, operator
-from usmp.objects.cores import CORES
 from usmp.objects.schedule import SCHEDULE_ATTR
+from usmp.objects.target.cores import CORES
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.mve.sums_over_axes import mve_sums_over_axes_kernel
-from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.reduction import mean, reduce_max, reduce_sum
+from usmp.ops.quantized.rescaling.parameters import Quantization
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
 

@@ -8,7 +8,7 @@ import tvm
 from tvm import s_tir, te, tirx, topi
 from tvm.ir import IRModule
 
-from usmp.objects.cores import CORES, PORTABLE
+from usmp.objects.target.cores import CORES, PORTABLE
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.products import channel_tiles
 from usmp.ops.kernels.products.channel_tiles import channel_tiles_kernel

@@ -11,12 +11,12 @@ from ops.kernels.sums.test_pooling import RescalingInterpreter
 from support.kernel_models import check_functions_and_loops, check_outputs, check_schedule
 from support.tir_memory import Pointer
 from usmp.aot.transform import LowerOperators, ScheduleOperators
-from usmp.objects.cores import CORES
 from usmp.objects.schedule import faster_schedules
+from usmp.objects.target.cores import CORES
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.products.matmul import matmul_kernel
 from usmp.ops.quantized.matmul import batch_matmul
-from usmp.ops.quantized.parameters import Quantization
+from usmp.ops.quantized.rescaling.parameters import Quantization
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
 

@@ -13,15 +13,15 @@ from support.tir_arithmetic import wrap
 from support.tir_interpreter import Interpreter
 from support.tir_memory import Pointer
 from usmp.aot.transform import LowerOperators, ScheduleOperators
-from usmp.objects.cores import CORES, PORTABLE
 from usmp.objects.schedule import SCHEDULE_ATTR
+from usmp.objects.target.cores import CORES, PORTABLE
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.select import select_kernel
 from usmp.ops.kernels.sums.sums_over_axes import sums_over_axes_kernel
-from usmp.ops.quantized.fixed_point import QuantizedMultiplier
-from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.pooling import average_pool, max_pool, rescaled_average_pool
 from usmp.ops.quantized.reduction import mean, reduce_sum
+from usmp.ops.quantized.rescaling.fixed_point import QuantizedMultiplier
+from usmp.ops.quantized.rescaling.parameters import Quantization
 from usmp.ops.records import operators_of, with_operators
 from usmp.ops.window import Layout, Window
 from usmp.tir.nodes import nodes_of

@@ -7,13 +7,13 @@ import pytest
 from tvm import tirx
 
 from ops.kernels.sums.test_pooling import AFTER, BEFORE, operator, pool, run
-from usmp.objects.cores import CORES, PORTABLE
 from usmp.objects.schedule import ROW_SCHEDULE_ATTR, SCHEDULE_ATTR
+from usmp.objects.target.cores import CORES, PORTABLE
 from usmp.ops.kernels.call.operator_call import OperatorCall
 from usmp.ops.kernels.select import select_kernel
-from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.pooling import rescaled_average_pool
 from usmp.ops.quantized.reduction import mean, reduce_sum
+from usmp.ops.quantized.rescaling.parameters import Quantization
 from usmp.ops.window import Layout, Window
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call

@@ -10,9 +10,9 @@ from tvm.target import Target
 from support.deadlines import OVER, after_looks
 from support.streamed_graphs import main_function, module, operator
 from usmp.objects import Executor, PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
-from usmp.objects.attributes import EXECUTOR_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
-from usmp.objects.compared import details_of
-from usmp.objects.operator_attributes import SEGMENT_ATTR
+from usmp.objects.attributes.compared import details_of
+from usmp.objects.attributes.module_attributes import EXECUTOR_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
+from usmp.objects.attributes.operator_attributes import SEGMENT_ATTR
 from usmp.objects.schedule import (
     SCHEDULE_ATTR,
     Schedule,

@@ -21,8 +21,8 @@ from support.qdq_models import (
     steps_of_outputs,
 )
 from usmp.objects import StateInfo
-from usmp.objects.attributes import OUTPUT_NAMES_ATTR, STATES_ATTR
-from usmp.objects.operator_attributes import CODE_HASH_ATTR
+from usmp.objects.attributes.module_attributes import OUTPUT_NAMES_ATTR, STATES_ATTR
+from usmp.objects.attributes.operator_attributes import CODE_HASH_ATTR
 from usmp.relax.transform.qdq import use_integer_operators
 
 

@@ -1,0 +1,1 @@
+"""Independent checkers of plans, which share no code with algorithms."""

@@ -1,0 +1,1 @@
+"""Allocations of dynamic size."""

@@ -1,0 +1,1 @@
+"""Values of index expressions over the iterations of loops."""

@@ -1,0 +1,1 @@
+"""The walk over TIR that turns a PrimFunc into memory events."""

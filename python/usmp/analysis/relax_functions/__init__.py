@@ -1,0 +1,1 @@
+"""Tensors of Relax functions, and their live ranges."""

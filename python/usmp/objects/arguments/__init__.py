@@ -1,0 +1,1 @@
+"""Arguments of `usmp.build`: executor, runtime, pools."""

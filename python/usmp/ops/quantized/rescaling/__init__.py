@@ -1,0 +1,1 @@
+"""Scales, zero points and fixed-point multipliers of integer operators."""

@@ -1,0 +1,1 @@
+"""FuseOperators and the passes that it runs."""

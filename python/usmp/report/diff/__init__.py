@@ -1,0 +1,1 @@
+"""The difference of two builds, as data, tables and JSON."""

@@ -1,0 +1,1 @@
+"""The summary of a build: tables and sentences about its memory."""

@@ -1,0 +1,1 @@
+"""Readers of the modules in a Model Library Format archive."""

@@ -1,0 +1,1 @@
+"""MemoryPlanner: one managed buffer for modules of changing sizes."""

@@ -1,0 +1,1 @@
+"""Processes, signals, locks, temporary folders and garbage collection."""

@@ -1,0 +1,1 @@
+"""Text for people, and text from files that may be hostile."""
