@@ -90,9 +90,9 @@ void ManagedMemoryObj::CheckToken(int64_t token) const {
 }
 
 void ManagedMemoryObj::SetPlan(const Integers& largest, const Integers& offsets,
-                               const Integers& rooms, const ffi::Array<Integers>& sharing,
+                               const Integers& limits, const ffi::Array<Integers>& sharing,
                                int64_t buffer_bytes, int64_t output_bytes) {
-  const bool are_outputs_the_same = IsPlanOfOutputs(offsets, rooms, output_bytes);
+  const bool are_outputs_the_same = IsPlanOfOutputs(offsets, limits, output_bytes);
   bool is_held = false;
   for (const ManagedTensor& tensor : tensors_) {
     is_held |= tensor.object.defined() && !IsIdle(tensor.object);
@@ -109,11 +109,11 @@ void ManagedMemoryObj::SetPlan(const Integers& largest, const Integers& offsets,
     ManagedTensor& tensor = tensors_[number];
     tensor.largest = largest[number];
     tensor.offset = offsets[number];
-    tensor.room = rooms[number];
+    tensor.limit = limits[number];
     tensor.sharing.clear();
     for (int64_t other : sharing[number]) tensor.sharing.push_back(static_cast<size_t>(other));
     tensor.object = ffi::Tensor();
-    if (tensor.is_output || tensor.room < 0) continue;
+    if (tensor.is_output || tensor.limit < 0) continue;
     const ffi::Shape shape = NoElements(tensor.ndim);
     tensor.object = TensorAt(buffer_, tensor.offset, shape, tensor.dtype);
   }
@@ -121,20 +121,20 @@ void ManagedMemoryObj::SetPlan(const Integers& largest, const Integers& offsets,
   ForgetOutputs();
   outputs_of_run_ = -1;
   output_bytes_ = output_bytes;
-  const bool has_outputs =
-      std::any_of(tensors_.begin(), tensors_.end(),
-                  [](const ManagedTensor& tensor) { return tensor.is_output && tensor.room >= 0; });
+  const bool has_outputs = std::any_of(
+      tensors_.begin(), tensors_.end(),
+      [](const ManagedTensor& tensor) { return tensor.is_output && tensor.limit >= 0; });
   // The next run needs a second one, because the virtual machine holds the result until then.
   while (has_outputs && outputs_.size() < 2) AddOutputs();
 }
 
-bool ManagedMemoryObj::IsPlanOfOutputs(const Integers& offsets, const Integers& rooms,
+bool ManagedMemoryObj::IsPlanOfOutputs(const Integers& offsets, const Integers& limits,
                                        int64_t output_bytes) const {
   bool is_the_same = output_bytes == output_bytes_;
   for (size_t number = 0; number < tensors_.size(); ++number) {
     const ManagedTensor& tensor = tensors_[number];
     if (!tensor.is_output) continue;
-    is_the_same &= tensor.offset == offsets[number] && tensor.room == rooms[number];
+    is_the_same &= tensor.offset == offsets[number] && tensor.limit == limits[number];
   }
   return is_the_same;
 }
@@ -167,7 +167,7 @@ void ManagedMemoryObj::ExpectSizes(int64_t token, ffi::ShapeView sizes) {
   bool fits = buffer_ != nullptr;
   for (size_t i = 0; i < expected_.size(); ++i) {
     const ManagedTensor& tensor = tensors_[expected_[i]];
-    fits &= !IsExpected(tensor) || sizes[i] <= tensor.room;
+    fits &= !IsExpected(tensor) || sizes[i] <= tensor.limit;
   }
   if (!fits) replan_(ffi::Shape(sizes.begin(), sizes.end()));
   for (size_t i = 0; i < expected_.size(); ++i) {
@@ -210,16 +210,16 @@ ffi::Tensor ManagedMemoryObj::Allocate(int64_t token, int64_t number, ffi::Shape
   ManagedTensor& tensor = tensors_.at(static_cast<size_t>(number));
   const int64_t bytes = BytesOf(tensor, shape);
   if (tensor.is_output) return AllocateOutput(static_cast<size_t>(number), bytes, shape);
-  if (bytes <= tensor.room && tensor.object.defined() && IsPlaceFree(tensor)) {
+  if (bytes <= tensor.limit && tensor.object.defined() && IsPlaceFree(tensor)) {
     if (poison_) PoisonUnused();
     SetShape(tensor.object, shape);
     tensor.largest = std::max(tensor.largest, bytes);
     tensor.run = runs_;
     return tensor.object;
   }
-  if (tensor.room >= 0 && bytes <= tensor.room) ++in_use_;
+  if (tensor.limit >= 0 && bytes <= tensor.limit) ++in_use_;
   ffi::Tensor alone = AllocateAlone(tensor, bytes, shape);
-  if (bytes > tensor.room && !tensor.has_escaped) has_grown_ = true;
+  if (bytes > tensor.limit && !tensor.has_escaped) has_grown_ = true;
   tensor.largest = std::max(tensor.largest, bytes);
   return alone;
 }
@@ -245,7 +245,7 @@ ffi::Tensor ManagedMemoryObj::AllocateAlone(const ManagedTensor& tensor, int64_t
 ffi::Tensor ManagedMemoryObj::AllocateOutput(size_t number, int64_t bytes, ffi::ShapeView shape) {
   ManagedTensor& tensor = tensors_[number];
   tensor.largest = std::max(tensor.largest, bytes);
-  if (bytes > tensor.room) {
+  if (bytes > tensor.limit) {
     has_grown_ = true;
     return AllocateAlone(tensor, bytes, shape);
   }
@@ -278,7 +278,7 @@ void ManagedMemoryObj::AddOutputs() {
   OutputBuffer made;
   made.storage = std::make_shared<CountedStorage>(output_bytes_, false, counters_);
   for (const ManagedTensor& tensor : tensors_) {
-    const bool has_place = tensor.is_output && tensor.room >= 0;
+    const bool has_place = tensor.is_output && tensor.limit >= 0;
     made.objects.push_back(
         has_place ? TensorAt(made.storage, tensor.offset, NoElements(tensor.ndim), tensor.dtype)
                   : ffi::Tensor());
@@ -306,7 +306,7 @@ void ManagedMemoryObj::Release() {
   const Running running(this);
   for (ManagedTensor& tensor : tensors_) {
     tensor.object = ffi::Tensor();
-    tensor.largest = tensor.room = -1;
+    tensor.largest = tensor.limit = -1;
     tensor.sharing.clear();
   }
   buffer_.reset();

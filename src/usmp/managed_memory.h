@@ -45,7 +45,7 @@ struct ManagedTensor {
   int64_t largest = -1;
   /*! \brief First byte of its place, and size of the place in bytes; -1 if it has no place. */
   int64_t offset = 0;
-  int64_t room = -1;
+  int64_t limit = -1;
   /*! \brief Tensors whose places share bytes with this place. */
   std::vector<size_t> sharing;
   /*! \brief The tensor object of an intermediate at its place. */
@@ -83,10 +83,10 @@ class ManagedMemoryObj : public ffi::Object {
    * \brief Give tensors new places, before any of them is allocated in a run.
    *
    * \param largest the largest size of each tensor so far, in bytes.
-   * \param offsets, rooms, sharing of the places, by number; a room of -1 means no place.
+   * \param offsets, limits, sharing of the places, by number; a limit of -1 means no place.
    * \param buffer_bytes, output_bytes ends of all places.
    */
-  void SetPlan(const Integers& largest, const Integers& offsets, const Integers& rooms,
+  void SetPlan(const Integers& largest, const Integers& offsets, const Integers& limits,
                const ffi::Array<Integers>& sharing, int64_t buffer_bytes, int64_t output_bytes);
 
   /*! \brief Call `function` with the arguments and this memory. */
@@ -128,7 +128,7 @@ class ManagedMemoryObj : public ffi::Object {
   void AddOutputs();
   void ForgetOutputs();
   std::vector<StoragePtr> AllOutputs() const;
-  bool IsPlanOfOutputs(const Integers& offsets, const Integers& rooms, int64_t output_bytes) const;
+  bool IsPlanOfOutputs(const Integers& offsets, const Integers& limits, int64_t output_bytes) const;
   void PoisonUnused() const;
   void AfterRun();
 

@@ -75,12 +75,12 @@ class ManagedMemory(FFIObject):
             self,
             largest: Sequence[int],
             offsets: Sequence[int],
-            rooms: Sequence[int],
+            limits: Sequence[int],
             sharing: Sequence[Sequence[int]],
             buffer_bytes: int,
             output_bytes: int,
         ) -> None:
-            """Set the offset and the maximal bytes (`rooms`) of each tensor; -1 for unmanaged."""
+            """Set the offset and the maximal bytes (`limits`) of each tensor; -1 for unmanaged."""
 
         def release(self) -> None:
             """Release the buffers, and reset the sizes."""

@@ -169,7 +169,7 @@ class MemoryPlanner(NotCopied):
         self._memory.set_plan(
             largest,
             places.offsets,
-            places.rooms,
+            places.limits,
             places.sharing,
             places.buffer_bytes,
             places.output_bytes,
@@ -289,9 +289,9 @@ class MemoryPlanner(NotCopied):
 
     def _num_placed(self, is_output: bool) -> int:
         places = self._places
-        rooms = [] if places is None else places.rooms
-        tensors = zip(self._facts.tensors, rooms, strict=False)
-        return sum(room >= 0 and tensor.is_output == is_output for tensor, room in tensors)
+        limits = [] if places is None else places.limits
+        tensors = zip(self._facts.tensors, limits, strict=False)
+        return sum(limit >= 0 and tensor.is_output == is_output for tensor, limit in tensors)
 
 
 def _is_tensor(value: Any) -> bool:

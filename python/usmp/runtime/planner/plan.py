@@ -68,7 +68,7 @@ class TensorPlaces:
     ----------
     sizes
         planned bytes; -1 for unmanaged tensors.
-    offsets, rooms
+    offsets, limits
         offset in bytes, and bytes up to the next tensor that is live too, which limit growth; -1
         for unmanaged tensors.
     sharing
@@ -83,7 +83,7 @@ class TensorPlaces:
 
     sizes: list[int]
     offsets: list[int]
-    rooms: list[int]
+    limits: list[int]
     sharing: list[list[int]]
     buffer_bytes: int
     output_bytes: int
@@ -117,20 +117,20 @@ def plan_places(
         for number, tensor in enumerate(tensors)
         if not tensor.is_output and sizes[number] >= 0 and number not in escaped
     ]
-    offsets, rooms = [0] * len(tensors), [-1] * len(tensors)
+    offsets, limits = [0] * len(tensors), [-1] * len(tensors)
     sharing: list[list[int]] = [[] for _ in tensors]
-    at, room = _place([tensors[number] for number in inner], [sizes[n] for n in inner], algorithm)
+    at, limit = _place([tensors[number] for number in inner], [sizes[n] for n in inner], algorithm)
     for row, number in enumerate(inner):
-        offsets[number], rooms[number] = int(at[row]), int(room[row])
-    intersect = _intersections(at, at + room)
+        offsets[number], limits[number] = int(at[row]), int(limit[row])
+    intersect = _intersections(at, at + limit)
     for row, number in enumerate(inner):
         sharing[number] = [inner[other] for other in np.flatnonzero(intersect[row]) if other != row]
-    output_bytes = _place_outputs(tensors, sizes, offsets, rooms)
-    planned = [max(sizes[n], 0) if rooms[n] >= 0 else -1 for n in range(len(tensors))]
+    output_bytes = _place_outputs(tensors, sizes, offsets, limits)
+    planned = [max(sizes[n], 0) if limits[n] >= 0 else -1 for n in range(len(tensors))]
     return TensorPlaces(
         sizes=planned,
         offsets=offsets,
-        rooms=rooms,
+        limits=limits,
         sharing=sharing,
         buffer_bytes=max((offsets[n] + sizes[n] for n in inner), default=0),
         output_bytes=output_bytes,
@@ -178,15 +178,15 @@ def _intersections(starts: _Numbers, stops: _Numbers) -> NDArray[np.bool_]:
 
 
 def _place_outputs(
-    tensors: Sequence[ManagedTensor], sizes: Sequence[int], offsets: list[int], rooms: list[int]
+    tensors: Sequence[ManagedTensor], sizes: Sequence[int], offsets: list[int], limits: list[int]
 ) -> int:
     """Place outputs one after another, and return their total bytes."""
     end = 0
     for number, tensor in enumerate(tensors):
         if tensor.is_output and sizes[number] >= 0:
             offsets[number] = end
-            rooms[number] = -(-sizes[number] // ALIGNMENT) * ALIGNMENT
-            end += rooms[number]
+            limits[number] = -(-sizes[number] // ALIGNMENT) * ALIGNMENT
+            end += limits[number]
     return end
 
 

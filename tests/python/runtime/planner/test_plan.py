@@ -46,11 +46,11 @@ def test_tensors_that_are_live_together_share_no_byte_however_they_grow(cases, d
         for number in range(count)
         if sizes[number] >= 0 and number not in escaped and not tensors[number].is_output
     ]
-    assert [n for n in range(count) if places.rooms[n] >= 0 and not tensors[n].is_output] == inner
-    taken = {n: range(places.offsets[n], places.offsets[n] + places.rooms[n]) for n in inner}
+    assert [n for n in range(count) if places.limits[n] >= 0 and not tensors[n].is_output] == inner
+    taken = {n: range(places.offsets[n], places.offsets[n] + places.limits[n]) for n in inner}
     for n in inner:
         assert places.offsets[n] % 64 == 0
-        assert places.rooms[n] >= sizes[n]
+        assert places.limits[n] >= sizes[n]
         assert taken[n].stop <= places.buffer_bytes
     for a, b in combinations(inner, 2):
         shared = set(taken[a]) & set(taken[b])
@@ -69,7 +69,7 @@ def test_outputs_share_nothing(cases):
     sizes = [size for _, size, _ in cases]
     places = plan_places(tensors, sizes, (), ALGORITHM)
     spans = sorted(
-        (places.offsets[n], places.offsets[n] + places.rooms[n])
+        (places.offsets[n], places.offsets[n] + places.limits[n])
         for n in range(len(tensors))
         if sizes[n] > 0
     )
@@ -88,7 +88,7 @@ def test_every_plan_is_checked_with_tensors_as_large_as_they_may_become(monkeypa
 
     monkeypatch.setattr(memory_planner_plan, "check_columns", check)
     places = plan_places([tensor(0, 2), tensor(1, 3), tensor(2, 4)], [10, 20, 5], (), ALGORITHM)
-    assert checked == [(places.rooms, places.offsets)]
+    assert checked == [(places.limits, places.offsets)]
 
 
 @pytest.mark.parametrize(
