@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 Column: TypeAlias = NDArray[np.int64]
 
+INT64_MAX = (1 << 63) - 1
+
 
 def column(values: Iterable[int] = ()) -> Column:
     """Return the numbers as a column.

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from usmp_solver.buffers import Pool
-from usmp_solver.columns import column
+from usmp_solver.columns import INT64_MAX, column
 from usmp_solver.does_not_fit import DoesNotFit, EnoughBytes, RefusingPool, Unplaced
 from usmp_solver.library import function, tensors
 from usmp_solver.problem import Problem
 from usmp_solver.solution import Solution, Status
 from usmp_solver.solver import lower_bound
 
-_NO_NUMBER = (1 << 63) - 1
+_NO_NUMBER = INT64_MAX
 """The solver's lower bound of an infeasible problem."""
 
 

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from usmp_solver.buffers import DEFAULT_POOL, Buffer, Pool
-from usmp_solver.columns import Column, column, first_of
+from usmp_solver.columns import INT64_MAX, Column, column, first_of
 from usmp_solver.validate import check_pools, validate
-
-_INT64_MAX = (1 << 63) - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +154,7 @@ def _assemble(
     overlaps: list[tuple[int, int, int]],
 ) -> Problem:
     for name, offset in zip(names, offsets, strict=True):
-        if offset is not None and not 0 <= offset <= _INT64_MAX:
+        if offset is not None and not 0 <= offset <= INT64_MAX:
             raise ValueError(f'buffer "{name}": offset {offset} is no byte of a pool')
     return Problem(
         names=names,

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from usmp_solver.check import check_columns
-from usmp_solver.columns import Column
+from usmp_solver.columns import INT64_MAX, Column
 from usmp_solver.library import function, tensors
 from usmp_solver.problem import Problem
 from usmp_solver.solution import Solution, Status
-
-_MOST_WORK = (1 << 63) - 1
 
 SEARCHES = ("auto", "exact")
 """The algorithms that prove bounds, and that a budget ends."""
@@ -97,7 +95,7 @@ def solve(
         algorithm,
         memory_pressure,
         fill_preferred,
-        None if work_budget is None else int(min(work_budget, _MOST_WORK)),
+        None if work_budget is None else int(min(work_budget, INT64_MAX)),
         None if time_budget is None else float(time_budget),
         watch,
     )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from usmp_solver.buffers import Pool
-from usmp_solver.columns import Column
-
-_INT64_MAX = (1 << 63) - 1
+from usmp_solver.columns import INT64_MAX, Column
 
 
 def check_pools(pools: Sequence[Pool]) -> None:
@@ -28,7 +27,7 @@ def check_pools(pools: Sequence[Pool]) -> None:
         if names.count(pool.name) > 1:
             raise ValueError(f'two pools are called "{pool.name}"')
         is_whole = isinstance(pool.limit, (int, np.integer))
-        if pool.limit is not None and not (is_whole and 0 <= pool.limit <= _INT64_MAX):
+        if pool.limit is not None and not (is_whole and 0 <= pool.limit <= INT64_MAX):
             raise ValueError(f'pool "{pool.name}": a limit of {pool.limit} bytes cannot be')
 
 
@@ -41,27 +40,35 @@ def validate(names: Sequence[str], pools: Sequence[Pool], columns: Mapping[str, 
         A check fails; the message names the buffer.
     """
     _check_shapes(names, pools, columns)
-    _check_numbers(names, columns)
+    _check_buffers(names, columns)
     _check_candidates(names, columns)
     _check_pairs(names, columns)
 
 
-def _check_numbers(names: Sequence[str], columns: Mapping[str, Column]) -> None:
+def check_numbers(
+    refuse: Callable[..., None], sizes: Column, alignments: Column, pins: Column
+) -> None:
+    """Check sizes, alignments and pinned offsets, which are -1 for other buffers.
+
+    Parameters
+    ----------
+    refuse
+        raises an error for the first row that is wrong, if any: the arguments are a mask of the
+        rows, the message, and the columns of the numbers in it.
+    """
+    refuse(sizes < 0, "its size, {}, is negative", sizes)
+    refuse(alignments < 1, "its alignment, {}, is less than 1", alignments)
+    refuse(pins < -1, "it is pinned to {}, which is no byte of a pool", pins)
+    words = "it is pinned to {}, which is no multiple of its alignment, {}"
+    refuse((pins >= 0) & (pins % alignments != 0), words, pins, alignments)
+    ends_too_late = (pins >= 0) & (sizes > INT64_MAX - np.maximum(pins, 0))
+    refuse(ends_too_late, "pinned to {}, it ends beyond 64 bits", pins)
+
+
+def _check_buffers(names: Sequence[str], columns: Mapping[str, Column]) -> None:
     sizes, alignments, pins = (columns[name] for name in ("sizes", "alignments", "fixed_offsets"))
     everyone = np.arange(len(sizes))
-    _refuse(names, everyone, sizes < 0, "its size, {}, is negative", sizes)
-    _refuse(names, everyone, alignments < 1, "its alignment, {}, is less than 1", alignments)
-    _refuse(names, everyone, pins < -1, "it is pinned to {}, which is no byte of a pool", pins)
-    _refuse(
-        names,
-        everyone,
-        (pins >= 0) & (pins % alignments != 0),
-        "it is pinned to {}, which is no multiple of its alignment, {}",
-        pins,
-        alignments,
-    )
-    ends_too_late = (pins >= 0) & (sizes > _INT64_MAX - np.maximum(pins, 0))
-    _refuse(names, everyone, ends_too_late, "pinned to {}, it ends beyond 64 bits", pins)
+    check_numbers(partial(_refuse, names, everyone), sizes, alignments, pins)
     starts, stops = columns["live_starts"], columns["live_stops"]
     of_range = np.repeat(everyone, np.diff(columns["live_first"]))
     words = "its live range from {} to {} is empty"

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from usmp_solver.columns import Column
+from usmp_solver.columns import INT64_MAX, Column
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Dialect:
     texts: tuple[str, ...]
 
 
-NO_OFFSET = -(1 << 63)
+NO_OFFSET = -INT64_MAX - 1
 """The value of an empty cell of an offset; numbers in a file are larger."""
 
 _NAMES = {
@@ -77,7 +77,6 @@ _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _SMALL_INTEGER = r"[+-]?[0-9]{1,18}"
 """An integer that certainly fits 64 bits."""
-_INT64_MAX = (1 << 63) - 1
 
 
 class CsvError(ValueError):
@@ -267,6 +266,6 @@ def _number(
 
     if not _INTEGER.fullmatch(cell):
         refuse("write a whole number")
-    if len(cell) > 100 or abs(int(cell)) > _INT64_MAX:
+    if len(cell) > 100 or abs(int(cell)) > INT64_MAX:
         refuse("the number does not fit 64 bits")
     return int(cell)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -11,12 +12,12 @@ from numpy.typing import NDArray
 
 from usmp_solver.buffers import DEFAULT_POOL, Pool, preferred_first
 from usmp_solver.check import find_fault
-from usmp_solver.columns import Column, column, first_of
+from usmp_solver.columns import INT64_MAX, Column, column, first_of
 from usmp_solver.formats.csv_cells import NO_OFFSET, Cells, CsvError
 from usmp_solver.formats.pool_limits import pool_limits
 from usmp_solver.problem import Problem
+from usmp_solver.validate import check_numbers
 
-_INT64_MAX = (1 << 63) - 1
 _SEPARATOR = "|"
 _MOST_CANDIDATES = 10_000_000
 """Most candidates of all buffers; each takes 64 bits."""
@@ -79,10 +80,9 @@ def csv_problem(
         The message names file, line and buffer.
     """
     ids, size = cells.texts["id"], cells.numbers["size"]
-    check(file, cells, size < 0, "its size, {}, is negative", size)
     alignment = cells.numbers.get("alignment", np.ones(len(ids), np.int64))
-    check(file, cells, alignment < 1, "its alignment is {}, but must be 1 or more", alignment)
-    offset = _offsets(file, cells, alignment)
+    offset = _offsets(file, cells)
+    check_numbers(partial(check, file, cells), size, alignment, offset)
     pools, candidate_first, candidates = _pools(file, cells, capacity)
     problem = Problem(
         names=ids,
@@ -122,11 +122,11 @@ def check_ids(file: str, cells: Cells) -> None:
             )
 
 
-def _offsets(file: str, cells: Cells, alignment: Column) -> Column:
+def _offsets(file: str, cells: Cells) -> Column:
     """Return the pinned offsets; -1 for other buffers."""
     if "offset" not in cells.numbers:
-        return np.full(len(alignment), -1, np.int64)
-    offset, size = cells.numbers["offset"], cells.numbers["size"]
+        return np.full(len(cells.lines), -1, np.int64)
+    offset = cells.numbers["offset"]
     is_pinned = offset != NO_OFFSET
     check(
         file,
@@ -135,16 +135,6 @@ def _offsets(file: str, cells: Cells, alignment: Column) -> Column:
         "it is pinned to the offset {}; leave the cell empty if any offset will do",
         offset,
     )
-    check(
-        file,
-        cells,
-        is_pinned & (offset % alignment != 0),
-        "it is pinned to the offset {}, which is no multiple of its alignment, {}",
-        offset,
-        alignment,
-    )
-    too_high = is_pinned & (np.maximum(size, 0) > _INT64_MAX - np.maximum(offset, 0))
-    check(file, cells, too_high, "pinned to the offset {}, it ends beyond 64 bits", offset)
     return np.where(is_pinned, offset, -1)
 
 
@@ -208,7 +198,7 @@ def _check_capacity(table: CsvProblem) -> None:
     """Refuse a buffer that exceeds all of its pools."""
     problem = table.problem
     limits = np.array(
-        [_INT64_MAX if pool.limit is None else pool.limit for pool in problem.pools], np.int64
+        [INT64_MAX if pool.limit is None else pool.limit for pool in problem.pools], np.int64
     )
     largest = np.maximum.reduceat(limits[problem.candidates], problem.candidate_first[:-1])
     end = problem.sizes + np.maximum(problem.fixed_offsets, 0)

@@ -11,12 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from usmp_solver.columns import Column, column, first_of
+from usmp_solver.columns import INT64_MAX, Column, column, first_of
 from usmp_solver.formats.csv_cells import Cells, CsvError, read_cells
 from usmp_solver.formats.csv_gaps import Lifespan, live_ranges
 from usmp_solver.formats.csv_problem import CsvProblem, Times, check, check_ids, csv_problem
-
-_INT64_MAX = (1 << 63) - 1
 
 
 def read_csv(
@@ -72,7 +70,7 @@ def _upper(file: str, cells: Cells) -> Column:
     upper = cells.numbers["upper"]
     if not cells.end_is_inclusive:
         return upper
-    check(file, cells, upper == _INT64_MAX, "its end, {}, is too large", upper)
+    check(file, cells, upper == INT64_MAX, "its end, {}, is too large", upper)
     return upper + 1
 
 

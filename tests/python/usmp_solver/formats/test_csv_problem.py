@@ -67,15 +67,15 @@ def test_pools(rows, capacity, of_buffers, all_pools):
     ("columns", "rows", "capacity", "message"),
     [
         ("", ["a,0,2,8", "b,0,2,-1"], None, 'line 3, buffer "b": its size, -1, is negative'),
-        (",alignment", ["a,0,2,8,0"], None, 'line 2, buffer "a": its alignment is 0, but'),
+        (",alignment", ["a,0,2,8,0"], None, 'line 2, buffer "a": its alignment, 0, is'),
         (",offset", ["a,0,2,8,-4"], None, 'line 2, buffer "a": it is pinned to the offset -4;'),
         (
             ",alignment,offset",
             ["a,0,2,8,4,8", "b,0,2,8,4,18"],
             None,
-            'line 3, buffer "b": it is pinned to the offset 18, which is no multiple of its',
+            'line 3, buffer "b": it is pinned to 18, which is no multiple of its alignment',
         ),
-        (",offset", [f"a,0,2,8,{LARGEST - 7}"], None, 'line 2, buffer "a": pinned to the offset'),
+        (",offset", [f"a,0,2,8,{LARGEST - 7}"], None, 'line 2, buffer "a": pinned to 9'),
         (",pool", ["a,0,2,8,p", "b,0,2,8,p|"], None, 'line 3, buffer "b": pool is "p|";'),
         ("", ["a,0,2,8", "a,0,2,8"], None, 'line 3, buffer "a": line 2 has the same id'),
         ("", ["a,0,2,8", ",0,2,8"], None, "line 3: the buffer has no id"),
