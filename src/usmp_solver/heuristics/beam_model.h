@@ -77,17 +77,12 @@ struct BeamModel {
   /*! \brief Return the lowest start at or above `position` that alignment and pins allow. */
   int32_t Next(int32_t item, int32_t position) const {
     const int32_t alignment = alignments[item];
-    if (alignment > 1) position = AlignedUp(position, alignment);
+    position += Padding(position, alignment);
     for (const Forbidden* it = forbidden.begin(item); it != forbidden.end(item); ++it) {
       if (position <= it->after) break;
-      if (position < it->until) position = AlignedUp(it->until, alignment);
+      if (position < it->until) position = it->until + Padding(it->until, alignment);
     }
     return position;
-  }
-
-  static int32_t AlignedUp(int32_t position, int32_t alignment) {
-    const int32_t beyond = position % alignment;
-    return beyond == 0 ? position : position + alignment - beyond;
   }
 };
 

@@ -82,6 +82,14 @@ std::optional<int64_t> CheckedAdd(int64_t lhs, int64_t rhs);
 /*! \brief Return the sum, or kNoLimit if it is larger. */
 int64_t ClampedAdd(int64_t lhs, int64_t rhs);
 
+/*! \brief Return the bytes from `position`, which may be negative, to the next aligned one. */
+template <typename Int>
+constexpr Int Padding(Int position, Int alignment) {
+  // Most alignments are 1, and divisions are slow.
+  const Int beyond = alignment == 1 ? 0 : position % alignment;
+  return beyond > 0 ? alignment - beyond : -beyond;
+}
+
 /*! \brief Return the smallest multiple of `alignment` at or above `position`, or nullopt. */
 std::optional<int64_t> AlignUp(int64_t position, int64_t alignment);
 

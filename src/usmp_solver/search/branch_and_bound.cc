@@ -17,10 +17,7 @@ constexpr size_t kMostOrders = 1'000;
 }  // namespace
 
 int64_t BranchAndBound::Align(int64_t position, int32_t item) const {
-  if (!has_alignment_) return position;
-  const int64_t alignment = problem_.items[item].alignment;
-  const int64_t beyond = position % alignment;
-  return beyond == 0 ? position : position + alignment - beyond;
+  return has_alignment_ ? position + Padding(position, problem_.items[item].alignment) : position;
 }
 
 BranchAndBound::BranchAndBound(const PoolProblem& problem, const ExactRules& rules)

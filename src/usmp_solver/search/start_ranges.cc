@@ -14,9 +14,7 @@ int64_t RoundDown(int64_t value, int64_t multiple) {
   return value - (rest < 0 ? rest + multiple : rest);
 }
 
-int64_t RoundUp(int64_t value, int64_t multiple) {
-  return multiple == 1 ? value : RoundDown(value + multiple - 1, multiple);
-}
+int64_t RoundUp(int64_t value, int64_t multiple) { return value + Padding(value, multiple); }
 
 /*! \brief Return the least value that rounds up to `need` or more. */
 int64_t LeastRoundedUpTo(int64_t need, int64_t multiple) {
