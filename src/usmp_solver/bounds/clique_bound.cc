@@ -58,11 +58,10 @@ std::vector<Words> Adjacency(const PoolProblem& problem, const std::vector<int32
   std::vector<int32_t> vertex_of(n);
   std::vector<Change> changes;
   for (size_t v = 0; v < n; ++v) {
-    const PoolProblem::Item& item = problem.items[order[v]];
     vertex_of[order[v]] = v;
-    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
-      changes.push_back({problem.spans[k].begin, true, static_cast<int32_t>(v)});
-      changes.push_back({problem.spans[k].end, false, static_cast<int32_t>(v)});
+    for (const PoolProblem::Span& span : problem.SpansOf(problem.items[order[v]])) {
+      changes.push_back({span.begin, true, static_cast<int32_t>(v)});
+      changes.push_back({span.end, false, static_cast<int32_t>(v)});
     }
   }
   std::sort(changes.begin(), changes.end(), [](const Change& lhs, const Change& rhs) {
@@ -206,8 +205,7 @@ int64_t CliqueBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
     if (!total) return bound;
     rounded[i] = *size;
   }
-  std::vector<int32_t> order(n);
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int32_t> order = AllItems(problem);
   std::stable_sort(order.begin(), order.end(),
                    [&](int32_t lhs, int32_t rhs) { return rounded[lhs] > rounded[rhs]; });
   std::vector<int64_t> weights, added;

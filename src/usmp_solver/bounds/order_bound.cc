@@ -45,9 +45,8 @@ std::vector<std::vector<Neighbor>> Neighbors(const PoolProblem& problem, Budget*
   };
   std::vector<Begin> begins;
   for (size_t i = 0; i < problem.items.size(); ++i) {
-    const PoolProblem::Item& item = problem.items[i];
-    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
-      begins.push_back({problem.spans[k].begin, static_cast<int32_t>(i), problem.spans[k].end});
+    for (const PoolProblem::Span& span : problem.SpansOf(problem.items[i])) {
+      begins.push_back({span.begin, static_cast<int32_t>(i), span.end});
     }
   }
   std::sort(begins.begin(), begins.end(), [](const Begin& lhs, const Begin& rhs) {

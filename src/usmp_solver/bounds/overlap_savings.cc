@@ -12,6 +12,7 @@ namespace {
 /*! \brief The other item of an overlap. */
 struct Partner {
   int32_t item;
+  int64_t size;
   int64_t distance;
   /*! \brief Most bytes that the two items can share. */
   int64_t common;
@@ -30,32 +31,10 @@ bool AnyOverlap(const PoolProblem& problem, const std::vector<Partner>& partners
 }
 
 /*! \brief Return the sum of the shared bytes of all pairs: a bound whatever else overlaps. */
-WideBytes SumOfCommon(const std::vector<const Partner*>& live) {
+WideBytes SumOfCommon(const std::vector<Partner>& live) {
   WideBytes sum = 0;
-  for (const Partner* partner : live) sum += partner->common;
+  for (const Partner& partner : live) sum += partner.common;
   return sum;
-}
-
-/*!
- * \brief Return the most bytes of an output that disjoint inputs cover.
- *
- * Each input starts at its distance from the start of the output or later, like a job with a
- * release date on one machine. The machine is busy the longest, until the end of the output, if it
- * never waits while a job is ready.
- *
- * \param live by distance.
- */
-WideBytes CoveredByInputs(const std::vector<const Partner*>& live, int64_t output_size,
-                          const std::vector<int64_t>& sizes) {
-  WideBytes covered = 0;
-  int64_t end = 0;
-  for (const Partner* partner : live) {
-    const int64_t start = std::max(end, partner->distance);
-    if (start >= output_size) break;
-    end = start + std::min(output_size - start, sizes[partner->item]);
-    covered += end - start;
-  }
-  return covered;
 }
 
 /*!
@@ -64,9 +43,9 @@ WideBytes CoveredByInputs(const std::vector<const Partner*>& live, int64_t outpu
  * An output that overlaps the input starts at or below it, so it covers the first byte of the
  * input: only one output can.
  */
-WideBytes CoveredByOutputs(const std::vector<const Partner*>& live) {
+WideBytes CoveredByOutputs(const std::vector<Partner>& live) {
   int64_t most = 0;
-  for (const Partner* partner : live) most = std::max(most, partner->common);
+  for (const Partner& partner : live) most = std::max(most, partner.common);
   return most;
 }
 
@@ -79,21 +58,15 @@ struct Change {
 
 std::vector<Change> Changes(const PoolProblem& problem, int32_t item,
                             const std::vector<Partner>& partners) {
-  const PoolProblem::Span* const spans = problem.spans.data();
-  const PoolProblem::Item& a = problem.items[item];
+  const auto spans = problem.SpansOf(problem.items[item]);
   std::vector<Change> changes;
   for (size_t k = 0; k < partners.size(); ++k) {
-    const PoolProblem::Item& b = problem.items[partners[k].item];
-    for (int32_t i = a.first_span, j = b.first_span;
-         i < a.first_span + a.num_spans && j < b.first_span + b.num_spans;) {
-      const int32_t begin = std::max(spans[i].begin, spans[j].begin);
-      const int32_t end = std::min(spans[i].end, spans[j].end);
-      if (begin < end) {
-        changes.push_back({begin, static_cast<int32_t>(k), true});
-        changes.push_back({end, static_cast<int32_t>(k), false});
-      }
-      spans[i].end < spans[j].end ? ++i : ++j;
-    }
+    const auto of_partner = problem.SpansOf(problem.items[partners[k].item]);
+    AnyIntersection(spans, of_partner, [&](PoolProblem::Span common) {
+      changes.push_back({common.begin, static_cast<int32_t>(k), true});
+      changes.push_back({common.end, static_cast<int32_t>(k), false});
+      return false;
+    });
   }
   std::sort(changes.begin(), changes.end(),
             [](const Change& lhs, const Change& rhs) { return lhs.section < rhs.section; });
@@ -117,7 +90,7 @@ void AddSavings(const PoolProblem& problem, int32_t item, const std::vector<Part
     return;
   }
   std::vector<bool> is_live(partners.size(), false);
-  std::vector<const Partner*> live;
+  std::vector<Partner> live;
   WideBytes before = 0;
   for (size_t c = 0; c < changes.size();) {
     const int32_t section = changes[c].section;
@@ -128,7 +101,7 @@ void AddSavings(const PoolProblem& problem, int32_t item, const std::vector<Part
     }
     live.clear();
     for (size_t k = 0; k < partners.size(); ++k) {
-      if (is_live[k]) live.push_back(&partners[k]);
+      if (is_live[k]) live.push_back(partners[k]);
     }
     const WideBytes now = saved(live);
     (*savings)[section] += now - before;
@@ -150,8 +123,8 @@ std::vector<WideBytes> OverlapSavings(const PoolProblem& problem,
     const int64_t input = sizes[overlap.input];
     if (input == 0 || overlap.distance >= output) continue;
     const int64_t common = std::min(input, output - overlap.distance);
-    inputs[overlap.output].push_back({overlap.input, overlap.distance, common});
-    outputs[overlap.input].push_back({overlap.output, overlap.distance, common});
+    inputs[overlap.output].push_back({overlap.input, input, overlap.distance, common});
+    outputs[overlap.input].push_back({overlap.output, output, overlap.distance, common});
   }
   std::vector<WideBytes> at_outputs(problem.num_sections + 1, 0);
   std::vector<WideBytes> at_inputs(problem.num_sections + 1, 0);
@@ -163,8 +136,8 @@ std::vector<WideBytes> OverlapSavings(const PoolProblem& problem,
     const bool few_inputs = partners.size() <= kMaxPartnersCompared;
     if (few_inputs && !AnyOverlap(problem, partners)) {
       AddSavings(
-          problem, i, partners,
-          [&](const auto& live) { return CoveredByInputs(live, sizes[i], sizes); }, &at_outputs);
+          problem, i, partners, [&](const auto& live) { return CoveredBytes(0, live, sizes[i]); },
+          &at_outputs);
     } else {
       AddSavings(problem, i, partners, SumOfCommon, &at_outputs);
     }

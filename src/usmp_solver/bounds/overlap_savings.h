@@ -2,6 +2,7 @@
 #ifndef USMP_SOLVER_BOUNDS_OVERLAP_SAVINGS_H_
 #define USMP_SOLVER_BOUNDS_OVERLAP_SAVINGS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -18,6 +19,28 @@ namespace usmp {
  */
 std::vector<WideBytes> OverlapSavings(const PoolProblem& problem,
                                       const std::vector<int64_t>& sizes);
+
+/*!
+ * \brief Return the most bytes of an item that disjoint others cover.
+ *
+ * The others start at their distances from its start or later, like jobs with release dates on one
+ * machine. The machine is busy the longest, until the end of the item, if it never waits while a
+ * job is ready.
+ *
+ * \param covered bytes at the start of the item that are covered from below.
+ * \param others anything with a distance and a size, by distance.
+ */
+template <typename Others>
+int64_t CoveredBytes(int64_t covered, const Others& others, int64_t item_size) {
+  int64_t end = covered;
+  for (const auto& other : others) {
+    const int64_t start = std::max(end, other.distance);
+    if (start >= item_size) break;
+    end = start + std::min(item_size - start, other.size);
+    covered += end - start;
+  }
+  return covered;
+}
 
 }  // namespace usmp
 

@@ -38,10 +38,9 @@ std::vector<PromisingSection> PromisingSections(const PoolProblem& problem,
   std::vector<PromisingSection> promising;
   for (int32_t s : sections) promising.push_back({most[s], {}});
   for (size_t i = 0; i < problem.items.size(); ++i) {
-    const PoolProblem::Item& item = problem.items[i];
-    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
-      const auto first = std::lower_bound(sections.begin(), sections.end(), problem.spans[k].begin);
-      for (auto s = first; s != sections.end() && *s < problem.spans[k].end; ++s) {
+    for (const PoolProblem::Span& span : problem.SpansOf(problem.items[i])) {
+      const auto first = std::lower_bound(sections.begin(), sections.end(), span.begin);
+      for (auto s = first; s != sections.end() && *s < span.end; ++s) {
         promising[s - sections.begin()].items.push_back(i);
       }
     }

@@ -61,8 +61,8 @@ std::vector<int64_t> MostAdded(const PoolProblem& problem, const RoundedSizes& r
     const PoolProblem::Item& item = problem.items[i];
     const int64_t added = rounded.sizes[i] == 0 ? 0 : rounded.sizes[i] - item.size;
     if (added == 0) continue;
-    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
-      spans.push_back({problem.spans[k].begin, problem.spans[k].end, added});
+    for (const PoolProblem::Span& span : problem.SpansOf(item)) {
+      spans.push_back({span.begin, span.end, added});
     }
   }
   std::sort(spans.begin(), spans.end(),

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "usmp_solver/bounds/overlap_free.h"
+#include "usmp_solver/bounds/overlap_savings.h"
 #include "usmp_solver/bounds/promising_sections.h"
 #include "usmp_solver/model/separations.h"
 #include "usmp_solver/model/wide_bytes.h"
@@ -27,27 +27,6 @@ struct LeafAbove {
   int64_t distance;
   int64_t size;
 };
-
-/*!
- * \brief Return the most bytes of the center that leaves cover.
- *
- * Leaves are disjoint, like jobs with release dates on one machine. The machine is busy the
- * longest, until the end of the center, if it never waits while a job is ready.
- *
- * \param covered bytes at the start of the center that one leaf from below covers.
- */
-int64_t CoveredBytes(int64_t covered, std::vector<LeafAbove> leaves, int64_t center_size) {
-  std::sort(leaves.begin(), leaves.end(),
-            [](const LeafAbove& lhs, const LeafAbove& rhs) { return lhs.distance < rhs.distance; });
-  int64_t end = covered;
-  for (const LeafAbove& leaf : leaves) {
-    const int64_t start = std::max(end, leaf.distance);
-    if (start >= center_size) break;
-    end = start + std::min(center_size - start, leaf.size);
-    covered += end - start;
-  }
-  return covered;
-}
 
 /*!
  * \brief Return the bytes that a star needs; 0 if a size overflows int64.
@@ -77,7 +56,9 @@ int64_t BytesOfStar(const PoolProblem& problem, const Separations& separation, i
     if (from_center < *center_size) leaves_above.push_back({from_center, *leaf_size});
   }
   covered_from_below = std::min(covered_from_below, *center_size);
-  const int64_t saved = CoveredBytes(covered_from_below, std::move(leaves_above), *center_size);
+  std::sort(leaves_above.begin(), leaves_above.end(),
+            [](const LeafAbove& lhs, const LeafAbove& rhs) { return lhs.distance < rhs.distance; });
+  const int64_t saved = CoveredBytes(covered_from_below, leaves_above, *center_size);
   return Clamp(sum - saved - most_added);
 }
 
@@ -89,9 +70,7 @@ int64_t StarBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
   OverlapFree overlap_free(problem);
   const auto most = SumBySection(problem, [&](size_t i) { return MostBytes(problem.items[i]); });
   for (PromisingSection& section : PromisingSections(problem, most, bound)) {
-    std::stable_sort(section.items.begin(), section.items.end(), [&](int32_t lhs, int32_t rhs) {
-      return problem.items[lhs].size > problem.items[rhs].size;
-    });
+    SortBySize(problem, &section.items);
     for (int32_t center : section.items) {
       if (section.most <= bound) return bound;
       if (!separation.overlaps_any(center)) continue;

@@ -124,9 +124,7 @@ int64_t StartOrderBound(const PoolProblem& problem, int64_t bound, Budget* budge
       if (!is_live[overlap.output] || !is_live[overlap.input]) continue;
       overlaps_within[overlap.output] = overlaps_within[overlap.input] = 1;
     }
-    std::stable_sort(section.items.begin(), section.items.end(), [&](int32_t lhs, int32_t rhs) {
-      return problem.items[lhs].size > problem.items[rhs].size;
-    });
+    SortBySize(problem, &section.items);
     bound = std::max(
         bound, BytesOfSection(problem, separation, section.items, overlaps_within, bound, budget));
     for (int32_t i : section.items) is_live[i] = overlaps_within[i] = 0;

@@ -16,30 +16,12 @@ using Lists = std::vector<std::vector<int32_t>>;
 /*! \brief Limit of offsets in units, so that sums of a few of them fit int32. */
 constexpr int64_t kMostUnits = std::numeric_limits<int32_t>::max() / 4;
 /*! \brief Most entries in any list of the model. */
-constexpr size_t kMostEntries = 4'000'000;
-
-/*! \brief List sections by item and items by section; return false if there are too many. */
-bool ListSections(const PoolProblem& problem, Lists* sections, Lists* members) {
-  size_t entries = 0;
-  for (size_t i = 0; i < problem.items.size(); ++i) {
-    const PoolProblem::Item& item = problem.items[i];
-    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
-      const PoolProblem::Span& span = problem.spans[k];
-      entries += span.end - span.begin;
-      if (entries > kMostEntries) return false;
-      for (int32_t s = span.begin; s < span.end; ++s) {
-        (*sections)[i].push_back(s);
-        (*members)[s].push_back(static_cast<int32_t>(i));
-      }
-    }
-  }
-  return true;
-}
+constexpr int64_t kMostEntries = 4'000'000;
 
 /*! \brief List the conflicting items of each item; return false if there are too many. */
 bool ListNeighbors(const Lists& sections, const Lists& members, Lists* neighbors) {
   std::vector<int32_t> seen_by(sections.size(), -1);
-  size_t entries = 0;
+  int64_t entries = 0;
   for (size_t i = 0; i < sections.size(); ++i) {
     const int32_t self = static_cast<int32_t>(i);
     seen_by[i] = self;
@@ -130,8 +112,11 @@ std::optional<BeamModel> MakeBeamModel(const PoolProblem& problem, int64_t peak)
     if (unit % item.alignment != 0) longest = std::max(longest, item.alignment / unit);
   }
   if (longest > kMostUnits) return std::nullopt;
-  Lists sections(count), members(problem.num_sections), neighbors(count);
-  if (!ListSections(problem, &sections, &members)) return std::nullopt;
+  if (NumListed(problem) > kMostEntries) return std::nullopt;
+  Lists sections(count), members = ItemsBySection(problem), neighbors(count);
+  for (size_t i = 0; i < count; ++i) {
+    ForSections(problem, i, [&](int32_t s) { sections[i].push_back(s); });
+  }
   if (!ListNeighbors(sections, members, &neighbors)) return std::nullopt;
   const std::vector<BeamModel::Reach> reach = ReachOf(sections, neighbors);
   const auto forbidden = ForbiddenPlaces(problem, unit, neighbors);

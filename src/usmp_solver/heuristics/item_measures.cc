@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "usmp_solver/heuristics/section_floors.h"
@@ -15,12 +14,10 @@ ItemMeasures::ItemMeasures(const PoolProblem& problem)
   SectionFloors highest(problem.num_sections);
   for (int32_t s = 0; s < problem.num_sections; ++s) highest.Raise(s, s + 1, loads[s]);
   for (size_t i = 0; i < problem.items.size(); ++i) {
-    const PoolProblem::Item& item = problem.items[i];
-    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
-      const PoolProblem::Span& span = problem.spans[k];
+    for (const PoolProblem::Span& span : problem.SpansOf(problem.items[i])) {
       urgency_[i] = std::max(urgency_[i], highest.Max(span.begin, span.end));
-      duration_[i] += span.end - span.begin;
     }
+    duration_[i] = Duration(problem, problem.items[i]);
   }
 }
 
@@ -39,16 +36,15 @@ double ItemMeasures::Measure(int32_t item, Key key) const {
     case kRootArea:
       return size * std::sqrt(duration_[item]);
     case kStart:
-      return problem_.spans[it.first_span].begin;
+      return problem_.BeginOf(it);
     case kEarlyEnd:
-      return -problem_.spans[it.first_span + it.num_spans - 1].end;
+      return -problem_.EndOf(it);
   }
   return 0;
 }
 
 std::vector<int32_t> ItemMeasures::Order(const std::vector<Key>& keys) const {
-  std::vector<int32_t> order(problem_.items.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int32_t> order = AllItems(problem_);
   // Sort by the last key first: stable sorts keep the order of equal values.
   std::vector<std::pair<double, int32_t>> measured(order.size());
   for (auto key = keys.rbegin(); key != keys.rend(); ++key) {

@@ -77,8 +77,7 @@ class Skyline {
       return LowestFree(&blocked_, lowest, item.alignment);
     }
     budget_->Spend(cost_ * item.num_spans);
-    for (int32_t k = 0; k < item.num_spans; ++k) {
-      const PoolProblem::Span& span = problem_.spans[item.first_span + k];
+    for (const PoolProblem::Span& span : problem_.SpansOf(item)) {
       lowest = std::max(lowest, floors_.Max(span.begin, span.end));
     }
     return AlignUp(lowest, item.alignment).value_or(-1);
@@ -87,8 +86,7 @@ class Skyline {
   void Place(int32_t i, int64_t offset) {
     offsets_[i] = offset;
     const PoolProblem::Item& item = problem_.items[i];
-    for (int32_t k = 0; k < item.num_spans; ++k) {
-      const PoolProblem::Span& span = problem_.spans[item.first_span + k];
+    for (const PoolProblem::Span& span : problem_.SpansOf(item)) {
       floors_.Raise(span.begin, span.end, offset + item.size);
     }
     if (index_) index_->Place(i);
@@ -100,19 +98,14 @@ class Skyline {
   /*! \brief Mark the items that conflict with a pinned one. */
   void MarkPinned() {
     SectionFloors pinned(problem_.num_sections);
-    const auto for_each_span = [&](const PoolProblem::Item& item, auto function) {
-      for (int32_t k = 0; k < item.num_spans; ++k) {
-        function(problem_.spans[item.first_span + k]);
-      }
-    };
     for (const PoolProblem::Item& item : problem_.items) {
       if (item.fixed_offset < 0) continue;
-      for_each_span(item, [&](PoolProblem::Span span) { pinned.Raise(span.begin, span.end, 1); });
+      for (const auto& span : problem_.SpansOf(item)) pinned.Raise(span.begin, span.end, 1);
     }
     for (size_t i = 0; i < problem_.items.size(); ++i) {
-      for_each_span(problem_.items[i], [&](PoolProblem::Span span) {
+      for (const PoolProblem::Span& span : problem_.SpansOf(problem_.items[i])) {
         if (pinned.Max(span.begin, span.end) > 0) looks_closer_[i] = true;
-      });
+      }
     }
   }
 

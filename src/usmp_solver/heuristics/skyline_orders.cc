@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "usmp_solver/heuristics/skyline.h"
@@ -18,14 +17,11 @@ std::vector<double> FirstPriorities(const PoolProblem& problem, bool peak_first)
       static_cast<int32_t>(std::max_element(loads.begin(), loads.end()) - loads.begin());
   std::vector<double> priorities;
   for (const PoolProblem::Item& item : problem.items) {
-    int32_t duration = 0;
     bool at_peak = false;
-    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
-      const PoolProblem::Span& span = problem.spans[k];
-      duration += span.end - span.begin;
+    for (const PoolProblem::Span& span : problem.SpansOf(item)) {
       at_peak = at_peak || (span.begin <= peak && peak < span.end);
     }
-    const double priority = static_cast<double>(item.size) * std::sqrt(duration);
+    const double priority = static_cast<double>(item.size) * std::sqrt(Duration(problem, item));
     priorities.push_back(peak_first && at_peak ? 1e100 * priority : priority);
   }
   return priorities;
@@ -59,9 +55,7 @@ void SkylineOrderSearch::Start(Budget* budget) {
 
 void SkylineOrderSearch::Step(Budget* budget) {
   std::vector<int32_t> chain = Chain(budget);
-  std::stable_sort(chain.begin(), chain.end(), [&](int32_t lhs, int32_t rhs) {
-    return problem_.items[lhs].size > problem_.items[rhs].size;
-  });
+  SortBySize(problem_, &chain);
   std::vector<double> priorities = priorities_;
   for (uint64_t changes = 1 + random_() % 3; changes > 0; --changes) {
     const double uniform = Uniform();
@@ -79,8 +73,7 @@ void SkylineOrderSearch::Step(Budget* budget) {
 
 Offsets SkylineOrderSearch::Place(const std::vector<double>& priorities, int64_t limit,
                                   Budget* budget) const {
-  std::vector<int32_t> order(priorities.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int32_t> order = AllItems(problem_);
   std::stable_sort(order.begin(), order.end(),
                    [&](int32_t lhs, int32_t rhs) { return priorities[lhs] > priorities[rhs]; });
   budget->Spend(50 * static_cast<int64_t>(order.size()));
@@ -88,17 +81,7 @@ Offsets SkylineOrderSearch::Place(const std::vector<double>& priorities, int64_t
 }
 
 bool SkylineOrderSearch::Conflict(int32_t a, int32_t b) const {
-  const PoolProblem::Item& lhs = problem_.items[a];
-  const PoolProblem::Item& rhs = problem_.items[b];
-  int32_t i = lhs.first_span;
-  int32_t j = rhs.first_span;
-  while (i < lhs.first_span + lhs.num_spans && j < rhs.first_span + rhs.num_spans) {
-    const PoolProblem::Span& x = problem_.spans[i];
-    const PoolProblem::Span& y = problem_.spans[j];
-    if (std::max(x.begin, y.begin) < std::min(x.end, y.end)) return true;
-    x.end < y.end ? ++i : ++j;
-  }
-  return false;
+  return Intersect(problem_.SpansOf(problem_.items[a]), problem_.SpansOf(problem_.items[b]));
 }
 
 /*! \brief Return a random item for which `accepts` is true; -1 if there is none. */

@@ -52,17 +52,11 @@ class Windows {
   int64_t EndOf(const Offsets& offsets, size_t item) const {
     return offsets[item] + problem_.items[item].size;
   }
-  int32_t BeginOf(const PoolProblem::Item& item) const {
-    return problem_.spans[item.first_span].begin;
-  }
-  int32_t EndOf(const PoolProblem::Item& item) const {
-    return problem_.spans[item.first_span + item.num_spans - 1].end;
-  }
 
   /*! \brief Try wider and wider windows around the item. */
   bool PlaceAround(int32_t item, int64_t target, Offsets* offsets) {
-    const int32_t begin = BeginOf(problem_.items[item]);
-    const int32_t end = EndOf(problem_.items[item]);
+    const int32_t begin = problem_.BeginOf(problem_.items[item]);
+    const int32_t end = problem_.EndOf(problem_.items[item]);
     for (int32_t reach = 8; !budget_->exhausted(); reach *= 2) {
       const int32_t first = std::max(0, begin - reach);
       const int32_t last = std::min(problem_.num_sections, end + reach);
@@ -80,8 +74,8 @@ class Windows {
     Window window;
     for (size_t i = 0; i < problem_.items.size(); ++i) {
       const PoolProblem::Item& item = problem_.items[i];
-      if (EndOf(item) <= first || BeginOf(item) >= last) continue;
-      const bool stays = BeginOf(item) < first || EndOf(item) > last;
+      if (problem_.EndOf(item) <= first || problem_.BeginOf(item) >= last) continue;
+      const bool stays = problem_.BeginOf(item) < first || problem_.EndOf(item) > last;
       window.items.push_back(static_cast<int32_t>(i));
       window.stays.push_back(stays);
       window.num_free += !stays;

@@ -1,7 +1,6 @@
 #include "usmp_solver/model/decompose.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace usmp {
@@ -55,32 +54,9 @@ void SelectOverlaps(const PoolProblem& problem, const std::vector<int32_t>& item
   }
 }
 
-/*! \brief Disjoint sets of items. The smallest item represents a set. */
-class DisjointSets {
- public:
-  explicit DisjointSets(size_t size) : parent_(size) {
-    std::iota(parent_.begin(), parent_.end(), 0);
-  }
-
-  int32_t Find(int32_t item) {
-    while (parent_[item] != item) item = parent_[item] = parent_[parent_[item]];
-    return item;
-  }
-
-  void Unite(int32_t a, int32_t b) {
-    a = Find(a);
-    b = Find(b);
-    parent_[std::max(a, b)] = std::min(a, b);
-  }
-
- private:
-  std::vector<int32_t> parent_;
-};
-
 bool LivesThroughout(const PoolProblem& problem, size_t item) {
   const PoolProblem::Item& it = problem.items[item];
-  const Span& span = problem.spans[it.first_span];
-  return it.num_spans == 1 && span.begin == 0 && span.end == problem.num_sections;
+  return it.num_spans == 1 && problem.BeginOf(it) == 0 && problem.EndOf(it) == problem.num_sections;
 }
 
 /*!
@@ -112,8 +88,7 @@ std::vector<int32_t> Peelable(const PoolProblem& problem) {
 }
 
 std::vector<int32_t> Others(const PoolProblem& problem, const std::vector<int32_t>& items) {
-  std::vector<int32_t> all(problem.items.size());
-  std::iota(all.begin(), all.end(), 0);
+  const std::vector<int32_t> all = AllItems(problem);
   std::vector<int32_t> others;
   std::set_difference(all.begin(), all.end(), items.begin(), items.end(),
                       std::back_inserter(others));
@@ -156,10 +131,9 @@ PoolProblem Select(const PoolProblem& problem, const std::vector<int32_t>& items
   std::vector<int32_t> starts;
   std::vector<int32_t> ends;
   for (int32_t i : items) {
-    const PoolProblem::Item& item = problem.items[i];
-    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
-      starts.push_back(problem.spans[k].begin);
-      ends.push_back(problem.spans[k].end);
+    for (const Span& span : problem.SpansOf(problem.items[i])) {
+      starts.push_back(span.begin);
+      ends.push_back(span.end);
     }
   }
   const std::vector<int32_t> last_start = SectionsOf(std::move(starts), std::move(ends));
@@ -169,18 +143,17 @@ PoolProblem Select(const PoolProblem& problem, const std::vector<int32_t>& items
   result.capacity = problem.capacity;
   for (int32_t i : items) {
     PoolProblem::Item item = problem.items[i];
-    const int32_t first_span = static_cast<int32_t>(result.spans.size());
-    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
-      const Span span = {SectionFrom(last_start, problem.spans[k].begin),
-                         SectionFrom(last_start, problem.spans[k].end)};
-      if (k > item.first_span && result.spans.back().end >= span.begin) {
+    const size_t first_span = result.spans.size();
+    for (const Span& old : problem.SpansOf(item)) {
+      const Span span = {SectionFrom(last_start, old.begin), SectionFrom(last_start, old.end)};
+      if (result.spans.size() > first_span && result.spans.back().end >= span.begin) {
         result.spans.back().end = span.end;
       } else {
         result.spans.push_back(span);
       }
     }
-    item.first_span = first_span;
-    item.num_spans = static_cast<int32_t>(result.spans.size()) - first_span;
+    item.first_span = static_cast<int32_t>(first_span);
+    item.num_spans = static_cast<int32_t>(result.spans.size() - first_span);
     result.items.push_back(item);
     result.buffers.push_back(problem.buffers[i]);
   }
@@ -197,10 +170,7 @@ std::vector<std::vector<int32_t>> Components(const PoolProblem& problem) {
   lives.reserve(problem.spans.size());
   const int32_t num_items = static_cast<int32_t>(problem.items.size());
   for (int32_t i = 0; i < num_items; ++i) {
-    const PoolProblem::Item& item = problem.items[i];
-    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
-      lives.push_back({problem.spans[k], i});
-    }
+    for (const Span& span : problem.SpansOf(problem.items[i])) lives.push_back({span, i});
   }
   std::sort(lives.begin(), lives.end(), [](const Live& lhs, const Live& rhs) {
     return lhs.span.begin != rhs.span.begin ? lhs.span.begin < rhs.span.begin : lhs.item < rhs.item;
@@ -236,8 +206,7 @@ std::vector<int32_t> ComponentOf(const PoolProblem& problem, int32_t item) {
 std::vector<Part> Decompose(const PoolProblem& problem) {
   Part whole;
   whole.problem = problem;
-  whole.items.resize(problem.items.size());
-  std::iota(whole.items.begin(), whole.items.end(), 0);
+  whole.items = AllItems(problem);
   std::vector<Part> open;
   const auto components = Components(problem);
   if (components.size() == 1) {

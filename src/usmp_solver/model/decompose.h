@@ -2,11 +2,35 @@
 #ifndef USMP_SOLVER_MODEL_DECOMPOSE_H_
 #define USMP_SOLVER_MODEL_DECOMPOSE_H_
 
+#include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "usmp_solver/model/pool_problem.h"
 
 namespace usmp {
+
+/*! \brief Disjoint sets of numbers. The smallest number represents a set. */
+class DisjointSets {
+ public:
+  explicit DisjointSets(size_t size) : parent_(size) {
+    std::iota(parent_.begin(), parent_.end(), size_t{0});
+  }
+
+  size_t Find(size_t number) {
+    while (parent_[number] != number) number = parent_[number] = parent_[parent_[number]];
+    return number;
+  }
+
+  void Unite(size_t a, size_t b) {
+    a = Find(a);
+    b = Find(b);
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+
+ private:
+  std::vector<size_t> parent_;
+};
 
 /*! \brief Return the problem of `items` (ascending) alone, with as few sections as possible. */
 PoolProblem Select(const PoolProblem& problem, const std::vector<int32_t>& items);

@@ -28,9 +28,9 @@ class LiveIndex {
   /*! \brief Return the number of spans, placed or not, that begin in the sections of `item`. */
   int64_t WorkOf(int32_t item) const {
     int64_t work = 0;
-    ForEachSpan(item, [&](PoolProblem::Span span) {
+    for (const PoolProblem::Span& span : problem_.SpansOf(problem_.items[item])) {
       work += first_beginning_[span.end] - first_beginning_[span.begin];
-    });
+    }
     return work;
   }
 
@@ -38,7 +38,7 @@ class LiveIndex {
    *         itself if placed: once for every pair of spans that intersect. */
   template <typename Function>
   void ForEachLive(int32_t item, Function function) const {
-    ForEachSpan(item, [&](PoolProblem::Span span) {
+    for (const PoolProblem::Span& span : problem_.SpansOf(problem_.items[item])) {
       const int32_t from = first_beginning_[span.begin];
       const int32_t to = first_beginning_[span.end];
       const std::vector<int32_t>& ends = ends_[0];
@@ -46,18 +46,12 @@ class LiveIndex {
         if (ends[p] != 0) function(items_[p]);
       }
       ForEachBefore(from, span.begin, function);
-    });
+    }
   }
 
  private:
   static constexpr int32_t kShift = 4;
   static constexpr int32_t kChildren = 1 << kShift;
-
-  template <typename Function>
-  void ForEachSpan(int32_t item, Function function) const {
-    const PoolProblem::Item& it = problem_.items[item];
-    for (int32_t k = 0; k < it.num_spans; ++k) function(problem_.spans[it.first_span + k]);
-  }
 
   /*! \brief Visit the placed spans before `position` that end after `section` begins. */
   template <typename Function>

@@ -70,14 +70,6 @@ void Normalize(std::vector<Span>* spans) {
   spans->resize(last + 1);
 }
 
-bool Meet(const std::vector<Span>& lhs, const std::vector<Span>& rhs) {
-  for (size_t i = 0, j = 0; i < lhs.size() && j < rhs.size();) {
-    if (std::max(lhs[i].begin, rhs[j].begin) < std::min(lhs[i].end, rhs[j].end)) return true;
-    lhs[i].end < rhs[j].end ? ++i : ++j;
-  }
-  return false;
-}
-
 /*!
  * \brief Cover `pairs`, which share no section yet, by sets of items that conflict pairwise. Return
  *        the new number of sections.
@@ -183,7 +175,7 @@ std::vector<std::vector<int32_t>> FurtherPairs(const Problem& problem,
   for (const Problem::Conflict& conflict : problem.conflicts) {
     const int32_t a = items[conflict.first];
     const int32_t b = items[conflict.second];
-    if (a < 0 || b < 0 || a == b || Meet(spans[a], spans[b])) continue;
+    if (a < 0 || b < 0 || a == b || Intersect(spans[a], spans[b])) continue;
     pairs[a].push_back(b);
     pairs[b].push_back(a);
   }
@@ -242,7 +234,8 @@ PoolProblem MakePoolProblem(const Problem& problem, size_t pool,
     if (output < 0 || input < 0 || output == input) continue;
     const std::optional<int64_t> distance = AlignedDistance(problem, overlap);
     if (!distance || *distance >= problem.buffers[overlap.output].size) continue;
-    if (Meet(spans[output], spans[input])) result.overlaps.push_back({output, input, *distance});
+    if (!Intersect(spans[output], spans[input])) continue;
+    result.overlaps.push_back({output, input, *distance});
   }
   std::sort(result.overlaps.begin(), result.overlaps.end(),
             [](const PoolProblem::Overlap& lhs, const PoolProblem::Overlap& rhs) {
@@ -251,19 +244,50 @@ PoolProblem MakePoolProblem(const Problem& problem, size_t pool,
   return result;
 }
 
-int64_t Peak(const PoolProblem& problem, const Offsets& offsets) {
+int64_t Peak(const PoolProblem& problem, const Offsets& offsets, int64_t unit) {
   int64_t peak = 0;
   for (size_t i = 0; i < offsets.size(); ++i) {
-    peak = std::max(peak, offsets[i] + problem.items[i].size);
+    peak = std::max(peak, offsets[i] + problem.items[i].size * unit);
   }
   return peak;
+}
+
+int32_t Duration(const PoolProblem& problem, const PoolProblem::Item& item) {
+  int32_t duration = 0;
+  for (const Span& span : problem.SpansOf(item)) duration += span.end - span.begin;
+  return duration;
+}
+
+std::vector<int32_t> AllItems(const PoolProblem& problem) {
+  std::vector<int32_t> items(problem.items.size());
+  std::iota(items.begin(), items.end(), 0);
+  return items;
+}
+
+void SortBySize(const PoolProblem& problem, std::vector<int32_t>* items) {
+  std::stable_sort(items->begin(), items->end(), [&](int32_t lhs, int32_t rhs) {
+    return problem.items[lhs].size > problem.items[rhs].size;
+  });
+}
+
+std::vector<std::vector<int32_t>> ItemsBySection(const PoolProblem& problem) {
+  std::vector<std::vector<int32_t>> items(problem.num_sections);
+  for (int32_t i : AllItems(problem)) {
+    ForSections(problem, i, [&](int32_t s) { items[s].push_back(i); });
+  }
+  return items;
+}
+
+int64_t NumListed(const PoolProblem& problem) {
+  int64_t listed = 0;
+  for (const Span& span : problem.spans) listed += span.end - span.begin;
+  return listed;
 }
 
 std::vector<int64_t> Loads(const PoolProblem& problem) {
   std::vector<int64_t> loads(problem.num_sections + 1, 0);
   for (const PoolProblem::Item& item : problem.items) {
-    for (int32_t k = 0; k < item.num_spans; ++k) {
-      const PoolProblem::Span& span = problem.spans[item.first_span + k];
+    for (const Span& span : problem.SpansOf(item)) {
       loads[span.begin] += item.size;
       loads[span.end] -= item.size;
     }

@@ -10,6 +10,7 @@
 #ifndef USMP_SOLVER_MODEL_POOL_PROBLEM_H_
 #define USMP_SOLVER_MODEL_POOL_PROBLEM_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -44,6 +45,22 @@ struct PoolProblem {
     int64_t distance;
   };
 
+  /*! \brief A view of the spans of one item. */
+  struct SpansOfItem {
+    const Span* first;
+    const Span* last;
+    const Span* begin() const { return first; }
+    const Span* end() const { return last; }
+  };
+  SpansOfItem SpansOf(const Item& item) const {
+    const Span* const first = spans.data() + item.first_span;
+    return {first, first + item.num_spans};
+  }
+  /*! \brief Return the first section of the item. */
+  int32_t BeginOf(const Item& item) const { return spans[item.first_span].begin; }
+  /*! \brief Return the section after the last one of the item. */
+  int32_t EndOf(const Item& item) const { return spans[item.first_span + item.num_spans - 1].end; }
+
   std::vector<Item> items;
   std::vector<Span> spans;
   int32_t num_sections = 0;
@@ -68,8 +85,27 @@ using Offsets = std::vector<int64_t>;
 PoolProblem MakePoolProblem(const Problem& problem, size_t pool,
                             const std::vector<size_t>& members);
 
-/*! \brief Return the highest end of an item, in bytes. */
-int64_t Peak(const PoolProblem& problem, const Offsets& offsets);
+/*!
+ * \brief Return the highest end of an item, in bytes.
+ *
+ * \param unit bytes in a unit of the sizes; offsets are bytes.
+ */
+int64_t Peak(const PoolProblem& problem, const Offsets& offsets, int64_t unit = 1);
+
+/*! \brief Return the number of sections of the item. */
+int32_t Duration(const PoolProblem& problem, const PoolProblem::Item& item);
+
+/*! \brief Return all items, ascending. */
+std::vector<int32_t> AllItems(const PoolProblem& problem);
+
+/*! \brief Sort items by falling size; items of one size keep their order. */
+void SortBySize(const PoolProblem& problem, std::vector<int32_t>* items);
+
+/*! \brief Return the items of each section, ascending. */
+std::vector<std::vector<int32_t>> ItemsBySection(const PoolProblem& problem);
+
+/*! \brief Return the total length of these lists. */
+int64_t NumListed(const PoolProblem& problem);
 
 /*! \brief Return the sum of the sizes in each section: its peak if nothing overlaps. */
 std::vector<int64_t> Loads(const PoolProblem& problem);
@@ -77,11 +113,31 @@ std::vector<int64_t> Loads(const PoolProblem& problem);
 /*! \brief Call `visit` with each section of `item`. */
 template <typename Visit>
 void ForSections(const PoolProblem& problem, int32_t item, Visit visit) {
-  const PoolProblem::Item& it = problem.items[item];
-  for (int32_t k = 0; k < it.num_spans; ++k) {
-    const PoolProblem::Span& span = problem.spans[it.first_span + k];
+  for (const PoolProblem::Span& span : problem.SpansOf(problem.items[item])) {
     for (int32_t s = span.begin; s < span.end; ++s) visit(s);
   }
+}
+
+/*!
+ * \brief Call `visit` with the intersections of two sorted lists of disjoint spans, until it
+ *        returns true. Return whether it did.
+ */
+template <typename Spans, typename Visit>
+bool AnyIntersection(const Spans& lhs, const Spans& rhs, Visit visit) {
+  auto a = lhs.begin();
+  auto b = rhs.begin();
+  while (a != lhs.end() && b != rhs.end()) {
+    const PoolProblem::Span common{std::max(a->begin, b->begin), std::min(a->end, b->end)};
+    if (common.begin < common.end && visit(common)) return true;
+    a->end < b->end ? ++a : ++b;
+  }
+  return false;
+}
+
+/*! \brief Return whether two sorted lists of disjoint spans share a section. */
+template <typename Spans>
+bool Intersect(const Spans& lhs, const Spans& rhs) {
+  return AnyIntersection(lhs, rhs, [](PoolProblem::Span) { return true; });
 }
 
 }  // namespace usmp

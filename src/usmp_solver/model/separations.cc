@@ -2,6 +2,15 @@
 
 namespace usmp {
 
+std::vector<int64_t> SmallestSeparations(const PoolProblem& problem) {
+  std::vector<int64_t> smallest;
+  for (const PoolProblem::Item& item : problem.items) smallest.push_back(item.size);
+  for (const PoolProblem::Overlap& overlap : problem.overlaps) {
+    smallest[overlap.output] = std::min(smallest[overlap.output], overlap.distance);
+  }
+  return smallest;
+}
+
 bool HasCircle(const PoolProblem& problem) {
   std::vector<std::vector<int32_t>> inputs(problem.items.size());
   std::vector<int32_t> outputs_left(problem.items.size(), 0);

@@ -54,6 +54,14 @@ class Separations {
 };
 
 /*!
+ * \brief Return the smallest separation of each item from an item above it, in bytes.
+ *
+ * In order of offset, each item but the topmost ends at least its separation from the next one
+ * above its start. So the sum of the smallest separations bounds the peak of a section.
+ */
+std::vector<int64_t> SmallestSeparations(const PoolProblem& problem);
+
+/*!
  * \brief Return whether the graph of overlaps, from outputs to inputs, has a cycle.
  *
  * Programs have no cycles, since an input dies before its output does. Two items that are each

@@ -62,10 +62,9 @@ template <typename Bytes>
 std::vector<WideBytes> SumBySection(const PoolProblem& problem, Bytes bytes) {
   std::vector<WideBytes> differences(problem.num_sections + 1, 0);
   for (size_t i = 0; i < problem.items.size(); ++i) {
-    const PoolProblem::Item& item = problem.items[i];
-    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
-      differences[problem.spans[k].begin] += bytes(i);
-      differences[problem.spans[k].end] -= bytes(i);
+    for (const PoolProblem::Span& span : problem.SpansOf(problem.items[i])) {
+      differences[span.begin] += bytes(i);
+      differences[span.end] -= bytes(i);
     }
   }
   return Accumulate(std::move(differences));

@@ -66,9 +66,7 @@ std::vector<size_t> FullestSection(const Problem& problem, const std::vector<siz
       static_cast<int32_t>(std::max_element(loads.begin(), loads.end()) - loads.begin());
   std::vector<size_t> section;
   for (size_t i = 0; i < together.items.size(); ++i) {
-    const PoolProblem::Item& item = together.items[i];
-    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
-      const PoolProblem::Span& span = together.spans[k];
+    for (const PoolProblem::Span& span : together.SpansOf(together.items[i])) {
       if (span.begin <= fullest && fullest < span.end) section.push_back(together.buffers[i]);
     }
   }

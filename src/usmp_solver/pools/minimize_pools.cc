@@ -1,7 +1,6 @@
 #include "usmp_solver/pools/minimize_pools.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "usmp_solver/bounds/lower_bound.h"
@@ -38,20 +37,12 @@ std::vector<int64_t> PeaksOf(const Problem& problem, const PoolProblem& together
 }
 
 std::vector<std::vector<int32_t>> Orders(const PoolProblem& together) {
-  std::vector<int32_t> given(together.items.size());
-  std::iota(given.begin(), given.end(), 0);
   std::vector<double> area;
   for (const PoolProblem::Item& item : together.items) {
-    double life = 0;
-    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
-      life += together.spans[k].end - together.spans[k].begin;
-    }
-    area.push_back(life * static_cast<double>(item.size));
+    area.push_back(Duration(together, item) * static_cast<double>(item.size));
   }
-  std::vector<std::vector<int32_t>> orders(4, given);
-  std::stable_sort(orders[0].begin(), orders[0].end(), [&](int32_t lhs, int32_t rhs) {
-    return together.items[lhs].size > together.items[rhs].size;
-  });
+  std::vector<std::vector<int32_t>> orders(4, AllItems(together));
+  SortBySize(together, &orders[0]);
   std::stable_sort(orders[1].begin(), orders[1].end(),
                    [&](int32_t lhs, int32_t rhs) { return area[lhs] > area[rhs]; });
   // Size is area by duration: large, short-lived items keep few others out.
@@ -159,12 +150,7 @@ void PoolsMinimizer::FindPlans(SolverEffort effort, Budget* budget) {
 }
 
 int64_t PoolsMinimizer::PeakOf(const Component& component, size_t pool) const {
-  int64_t peak = 0;
-  for (size_t i = 0; i < component.plan.size(); ++i) {
-    if (component.plan[i].pool != pool) continue;
-    peak = std::max(peak, component.plan[i].offset + component.together.items[i].size);
-  }
-  return peak;
+  return PeaksOf(problem_, component.together, component.plan)[pool];
 }
 
 int64_t PoolsMinimizer::peak(size_t pool) const {

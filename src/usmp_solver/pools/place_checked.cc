@@ -1,11 +1,10 @@
 #include "usmp_solver/pools/place_checked.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "usmp_solver/model/extent.h"
-#include "usmp_solver/model/pool_problem.h"
+#include "usmp_solver/model/separations.h"
 #include "usmp_solver/model/wide_bytes.h"
 #include "usmp_solver/pools/spill.h"
 
@@ -21,13 +20,8 @@ bool Overloaded(const Problem& problem, const PoolProblem& together) {
   }
   WideBytes capacity = 0;
   for (size_t pool : pools) capacity += problem.pools[pool].limit;
-  // An item adds at least its smallest separation from an item above it.
-  std::vector<int64_t> weights;
-  for (const PoolProblem::Item& item : together.items) weights.push_back(item.size);
-  for (const PoolProblem::Overlap& overlap : together.overlaps) {
-    weights[overlap.output] = std::min(weights[overlap.output], overlap.distance);
-  }
-  const std::vector<WideBytes> loads = SumBySection(together, [&](size_t i) { return weights[i]; });
+  const std::vector<int64_t> least = SmallestSeparations(together);
+  const std::vector<WideBytes> loads = SumBySection(together, [&](size_t i) { return least[i]; });
   return std::any_of(loads.begin(), loads.end(), [&](WideBytes load) { return load > capacity; });
 }
 
@@ -37,13 +31,10 @@ Verdict PlaceChecked(const Problem& problem, const std::vector<size_t>& members,
                      std::vector<Placement>* by_buffer) {
   const size_t some_pool = problem.buffers[members.front()].pools.front();
   const PoolProblem together = MakePoolProblem(problem, some_pool, members);
-  std::vector<int32_t> order(together.items.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int32_t> order = AllItems(together);
   std::optional<Placements> plan = PlaceByPreference(problem, together, order);
   if (!plan) {
-    std::stable_sort(order.begin(), order.end(), [&](int32_t lhs, int32_t rhs) {
-      return together.items[lhs].size > together.items[rhs].size;
-    });
+    SortBySize(together, &order);
     plan = PlaceByPreference(problem, together, order);
   }
   if (plan) {

@@ -2,23 +2,16 @@
 
 #include <algorithm>
 
+#include "usmp_solver/model/separations.h"
+
 namespace usmp {
 
 PoolDomains::PoolDomains(const Problem& problem, const PoolProblem& together)
     : problem_(problem),
       together_(together),
       num_pools_(problem.pools.size()),
-      members_(together.num_sections) {
-  const int32_t num_items = static_cast<int32_t>(together.items.size());
-  // In order of offset, each item but the topmost ends at least its separation from the next one
-  // above its start. So the sum of the smallest separations bounds the peak of a section.
-  for (const PoolProblem::Item& item : together.items) weight_.push_back(item.size);
-  for (const PoolProblem::Overlap& overlap : together.overlaps) {
-    weight_[overlap.output] = std::min(weight_[overlap.output], overlap.distance);
-  }
-  for (int32_t i = 0; i < num_items; ++i) {
-    ForSections(together, i, [&](int32_t s) { members_[s].push_back(i); });
-  }
+      weight_(SmallestSeparations(together)),
+      members_(ItemsBySection(together)) {
   for (size_t pool = 0; pool < num_pools_; ++pool) {
     std::vector<bool> has(num_pools_, false);
     has[pool] = true;

@@ -1,8 +1,6 @@
 #include "usmp_solver/pools/pool_group.h"
 
 #include <algorithm>
-#include <numeric>
-#include <utility>
 
 #include "usmp_solver/model/decompose.h"
 #include "usmp_solver/model/extent.h"
@@ -139,28 +137,17 @@ std::unique_ptr<PoolGroup> MakeGroup(const Problem& problem, const std::vector<s
 }  // namespace
 
 std::vector<std::unique_ptr<PoolGroup>> PoolGroups(const Problem& problem) {
-  // Union-find: a pool with a smaller number that shares a buffer with the pool, or the pool
-  // itself.
-  std::vector<size_t> parent(problem.pools.size());
-  std::iota(parent.begin(), parent.end(), size_t{0});
-  const auto first_of = [&](size_t pool) {
-    while (parent[pool] != pool) pool = parent[pool] = parent[parent[pool]];
-    return pool;
-  };
+  DisjointSets sets(problem.pools.size());
   for (const Problem::Buffer& buffer : problem.buffers) {
     if (buffer.size == 0) continue;
-    for (size_t pool : buffer.pools) {
-      const size_t a = first_of(pool);
-      const size_t b = first_of(buffer.pools.front());
-      parent[std::max(a, b)] = std::min(a, b);
-    }
+    for (size_t pool : buffer.pools) sets.Unite(pool, buffer.pools.front());
   }
   std::vector<std::vector<size_t>> pools(problem.pools.size());
   std::vector<std::vector<size_t>> members(problem.pools.size());
-  for (size_t pool = 0; pool < pools.size(); ++pool) pools[first_of(pool)].push_back(pool);
+  for (size_t pool = 0; pool < pools.size(); ++pool) pools[sets.Find(pool)].push_back(pool);
   for (size_t b = 0; b < problem.buffers.size(); ++b) {
     if (problem.buffers[b].size == 0) continue;
-    members[first_of(problem.buffers[b].pools.front())].push_back(b);
+    members[sets.Find(problem.buffers[b].pools.front())].push_back(b);
   }
   std::vector<std::unique_ptr<PoolGroup>> groups;
   for (size_t pool = 0; pool < pools.size(); ++pool) {

@@ -1,7 +1,6 @@
 #include "usmp_solver/pools/pool_search.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "usmp_solver/model/decompose.h"
@@ -24,28 +23,19 @@ constexpr double kMaxActivity = 1e100;
 /*! \brief Most entries of all sections, listed, that a search supports. */
 constexpr int64_t kMaxListed = 50'000'000;
 
-int64_t Listed(const PoolProblem& problem) {
-  int64_t listed = 0;
-  for (const PoolProblem::Span& span : problem.spans) listed += span.end - span.begin;
-  return listed;
-}
-
 }  // namespace
 
 PoolSearch::PoolSearch(const Problem& problem, const PoolProblem& together)
     : problem_(problem),
       together_(together),
       placed_(problem.pools.size()),
-      order_(together.items.size()),
+      order_(AllItems(together)),
       activity_(together.items.size(), 0) {
-  std::iota(order_.begin(), order_.end(), 0);
-  std::stable_sort(order_.begin(), order_.end(), [&](int32_t lhs, int32_t rhs) {
-    return together.items[lhs].size > together.items[rhs].size;
-  });
+  SortBySize(together, &order_);
   for (size_t buffer : together.buffers) {
     last_pool_.push_back(problem.buffers[buffer].pools.front());
   }
-  if (Listed(together) <= kMaxListed) domains_.emplace(problem, together);
+  if (NumListed(together) <= kMaxListed) domains_.emplace(problem, together);
 }
 
 bool PoolSearch::Overloaded(const std::vector<int64_t>& capacities, Budget* budget) {

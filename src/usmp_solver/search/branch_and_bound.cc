@@ -1,7 +1,6 @@
 #include "usmp_solver/search/branch_and_bound.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace usmp {
@@ -42,9 +41,7 @@ Verdict BranchAndBound::Run(int64_t capacity, const std::vector<double>& priorit
   nodes_ = 0;
   max_nodes_ = max_nodes;
   undecided_ = false;
-  std::vector<int32_t> items(num_items_);
-  std::iota(items.begin(), items.end(), 0);
-  const bool found = Start(capacity) && Search(std::move(items));
+  const bool found = Start(capacity) && Search(AllItems(problem_));
   return found ? Verdict::kPlaced : undecided_ ? Verdict::kUndecided : Verdict::kInfeasible;
 }
 
@@ -108,7 +105,7 @@ bool BranchAndBound::SearchParts(const std::vector<int32_t>& items, int32_t cut)
   std::vector<int32_t> left;
   std::vector<int32_t> right;
   for (int32_t i : items) {
-    (problem_.spans[problem_.items[i].first_span].begin < cut ? left : right).push_back(i);
+    (problem_.BeginOf(problem_.items[i]) < cut ? left : right).push_back(i);
   }
   // Search the smaller part first, because it fails sooner.
   if (left.size() > right.size()) std::swap(left, right);
@@ -122,8 +119,8 @@ int32_t BranchAndBound::FindCut(const std::vector<int32_t>& items) const {
   int32_t end = 0;
   for (int32_t i : items) {
     const PoolProblem::Item& item = problem_.items[i];
-    begin = std::min(begin, problem_.spans[item.first_span].begin);
-    end = std::max(end, problem_.spans[item.first_span + item.num_spans - 1].end);
+    begin = std::min(begin, problem_.BeginOf(item));
+    end = std::max(end, problem_.EndOf(item));
   }
   for (int32_t s = begin + 1; s < end; ++s) {
     if (sections_.IsCut(s)) return s;
@@ -208,12 +205,12 @@ int64_t BranchAndBound::Mirror(int64_t conflict) const {
  * taken out of any placement and put below all others, which move up by its size.
  */
 bool BranchAndBound::IsSlab(int32_t item, const std::vector<int32_t>& items) const {
-  if (!is_plain_ || problem_.items[item].num_spans != 1) return false;
-  const PoolProblem::Span& span = problem_.spans[problem_.items[item].first_span];
+  const PoolProblem::Item& lowest = problem_.items[item];
+  if (!is_plain_ || lowest.num_spans != 1) return false;
   for (int32_t i : items) {
     const PoolProblem::Item& other = problem_.items[i];
-    if (problem_.spans[other.first_span].begin < span.begin) return false;
-    if (problem_.spans[other.first_span + other.num_spans - 1].end > span.end) return false;
+    if (problem_.BeginOf(other) < problem_.BeginOf(lowest)) return false;
+    if (problem_.EndOf(other) > problem_.EndOf(lowest)) return false;
     if (heads_[i] != heads_[item] || num_holes_[i] > 0) return false;
   }
   return true;
@@ -230,7 +227,7 @@ bool BranchAndBound::Place(int32_t item) {
     if (conflict.above == kNever) {
       // It is not above, and it cannot be lower.
       if (conflict.below > 0 || heads_[conflict.item] > offset) {
-        return Fail(problem_.spans[problem_.items[item].first_span].begin);
+        return Fail(problem_.BeginOf(problem_.items[item]));
       }
       changes_.push_back({Change::kLimit, conflict.item, limits_[conflict.item]});
       limits_[conflict.item] = std::min(limits_[conflict.item], offset);
@@ -267,7 +264,7 @@ bool BranchAndBound::Refuse(int32_t item) {
 bool BranchAndBound::RaiseHead(int32_t item, int64_t head) {
   while (head > heads_[item] && !placed_[item]) {
     if (head > limits_[item]) {
-      return Fail(problem_.spans[problem_.items[item].first_span].begin);
+      return Fail(problem_.BeginOf(problem_.items[item]));
     }
     changes_.push_back({Change::kHead, item, heads_[item]});
     heads_[item] = head;
@@ -293,7 +290,7 @@ bool BranchAndBound::CheckSections() {
 bool BranchAndBound::CheckHoles(int32_t placed_now) {
   for (Hole& hole : holes_) {
     if (placed_[hole.item] && hole.item != placed_now) continue;
-    if (!IsTaken(&hole)) return Fail(problem_.spans[problem_.items[hole.item].first_span].begin);
+    if (!IsTaken(&hole)) return Fail(problem_.BeginOf(problem_.items[hole.item]));
   }
   budget_->Spend(static_cast<int64_t>(holes_.size()) / 2);
   return true;

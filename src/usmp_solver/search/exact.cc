@@ -41,11 +41,9 @@ class Priorities {
   explicit Priorities(const PoolProblem& problem) : problem_(problem) {
     const std::vector<int64_t> loads = Loads(problem);
     for (const PoolProblem::Item& item : problem.items) {
-      double sections = 0;
+      const double sections = Duration(problem, item);
       int64_t load = 0;
-      for (int32_t k = 0; k < item.num_spans; ++k) {
-        const PoolProblem::Span& span = problem.spans[item.first_span + k];
-        sections += span.end - span.begin;
+      for (const PoolProblem::Span& span : problem.SpansOf(item)) {
         load =
             std::max(load, *std::max_element(loads.begin() + span.begin, loads.begin() + span.end));
       }
@@ -79,12 +77,8 @@ class Priorities {
   }
 
   double WeightOf(size_t i, const std::vector<double>& weights) const {
-    const PoolProblem::Item& item = problem_.items[i];
     double sum = 0;
-    for (int32_t k = 0; k < item.num_spans; ++k) {
-      const PoolProblem::Span& span = problem_.spans[item.first_span + k];
-      for (int32_t s = span.begin; s < span.end; ++s) sum += weights[s];
-    }
+    ForSections(problem_, i, [&](int32_t s) { sum += weights[s]; });
     return sum;
   }
 
@@ -116,8 +110,7 @@ int64_t CountConflicts(const PoolProblem& problem) {
   std::vector<int64_t> starts(problem.num_sections + 1, 0);
   std::vector<int64_t> live(problem.num_sections + 1, 0);
   for (const PoolProblem::Item& item : problem.items) {
-    for (int32_t k = 0; k < item.num_spans; ++k) {
-      const PoolProblem::Span& span = problem.spans[item.first_span + k];
+    for (const PoolProblem::Span& span : problem.SpansOf(item)) {
       ++starts[span.begin];
       ++live[span.begin];
       --live[span.end];
@@ -226,11 +219,7 @@ class ExactSearch::State {
 
   /*! \brief Return the peak in bytes. */
   int64_t PeakOf(const Offsets& offsets) const {
-    int64_t peak = 0;
-    for (size_t i = 0; i < offsets.size(); ++i) {
-      peak = std::max(peak, offsets[i] + scaled_.problem.items[i].size * scaled_.unit);
-    }
-    return peak;
+    return Peak(scaled_.problem, offsets, scaled_.unit);
   }
 
   const ScaledProblem scaled_;

@@ -156,13 +156,12 @@ int32_t OpenSections::FindMisfit(const Offsets& heads, int64_t capacity, bool by
 /*! \brief Add `by` to the counts of open items that begin or end in the sections of the item. */
 void OpenSections::CountEnds(int32_t item, int32_t by) {
   const PoolProblem::Item& it = problem_.items[item];
-  for (int32_t k = 0; k < it.num_spans; ++k) {
-    first_in_[problem_.spans[it.first_span + k].begin] += by;
-    last_in_[problem_.spans[it.first_span + k].end - 1] += by;
+  for (const PoolProblem::Span& span : problem_.SpansOf(it)) {
+    first_in_[span.begin] += by;
+    last_in_[span.end - 1] += by;
   }
-  const int32_t begin = problem_.spans[it.first_span].begin;
-  const int32_t end = problem_.spans[it.first_span + it.num_spans - 1].end;
-  for (int32_t s = begin + 1; s < end; ++s) {
+  const int32_t end = problem_.EndOf(it);
+  for (int32_t s = problem_.BeginOf(it) + 1; s < end; ++s) {
     crossing_[s] += by;
     may_have_new_cut_ = may_have_new_cut_ || crossing_[s] == 0;
   }

@@ -11,10 +11,7 @@ namespace usmp {
 PlacingRules::PlacingRules(const PoolProblem& problem) {
   const Separations separation(problem);
   const int32_t num_items = static_cast<int32_t>(problem.items.size());
-  std::vector<std::vector<int32_t>> members(problem.num_sections);
-  for (int32_t i = 0; i < num_items; ++i) {
-    ForSections(problem, i, [&](int32_t s) { members[s].push_back(i); });
-  }
+  const std::vector<std::vector<int32_t>> members = ItemsBySection(problem);
   first_conflict.assign(1, 0);
   std::vector<int32_t> last_seen(num_items, -1);
   for (int32_t i = 0; i < num_items; ++i) {
@@ -45,8 +42,7 @@ std::vector<int32_t> NextTwins(const PoolProblem& problem) {
     const PoolProblem::Item& item = problem.items[i];
     if (overlaps[i] || item.fixed_offset >= 0) continue;
     std::vector<std::pair<int32_t, int32_t>> spans;
-    for (int32_t k = 0; k < item.num_spans; ++k) {
-      const PoolProblem::Span& span = problem.spans[item.first_span + k];
+    for (const PoolProblem::Span& span : problem.SpansOf(item)) {
       spans.emplace_back(span.begin, span.end);
     }
     const int32_t twin = static_cast<int32_t>(i);
