@@ -5,7 +5,7 @@
 
 #include "usmp_solver/bounds/workspace_bound.h"
 #include "usmp_solver/heuristics/greedy.h"
-#include "usmp_solver/heuristics/hill_climb.h"
+#include "usmp_solver/improvement/hill_climb.h"
 
 namespace usmp {
 

@@ -7,8 +7,8 @@
 #include <tuple>
 #include <utility>
 
-#include "usmp_solver/bounds/two_satisfiability.h"
 #include "usmp_solver/model/separations.h"
+#include "usmp_solver/model/two_satisfiability.h"
 #include "usmp_solver/model/wide_bytes.h"
 
 namespace usmp {

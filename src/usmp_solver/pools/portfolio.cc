@@ -6,7 +6,7 @@
 
 #include "usmp_solver/bounds/lower_bound.h"
 #include "usmp_solver/heuristics/heuristics.h"
-#include "usmp_solver/heuristics/windows.h"
+#include "usmp_solver/improvement/windows.h"
 
 namespace usmp {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "usmp_solver/heuristics/critical_chain.h"
-#include "usmp_solver/heuristics/local_search.h"
+#include "usmp_solver/improvement/critical_chain.h"
+#include "usmp_solver/improvement/local_search.h"
 #include "usmp_solver/model/budget.h"
 #include "usmp_solver/model/decompose.h"
 #include "usmp_solver/model/effort.h"

@@ -1,5 +1,5 @@
 // The limits of numbers in the beam model.
-#include "usmp_solver/heuristics/beam_model.h"
+#include "usmp_solver/improvement/beam_model.h"
 
 #include <doctest/doctest.h>
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "usmp_solver/heuristics/greedy.h"
-#include "usmp_solver/heuristics/hill_climb.h"
+#include "usmp_solver/improvement/hill_climb.h"
 #include "usmp_solver/tests/cases.h"
 
 namespace usmp {

@@ -8,11 +8,11 @@
 #include <string>
 
 #include "usmp_solver/bounds/lower_bound.h"
-#include "usmp_solver/heuristics/critical_chain.h"
 #include "usmp_solver/heuristics/fit.h"
 #include "usmp_solver/heuristics/item_measures.h"
 #include "usmp_solver/heuristics/repair.h"
 #include "usmp_solver/heuristics/skyline.h"
+#include "usmp_solver/improvement/critical_chain.h"
 #include "usmp_solver/tests/cases.h"
 #include "usmp_solver/tests/fail.h"
 #include "usmp_solver/tests/one_pool.h"

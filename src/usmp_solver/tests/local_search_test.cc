@@ -1,5 +1,5 @@
 // Local search in one pool: valid, never worse, repeatable, and mostly best for few buffers.
-#include "usmp_solver/heuristics/local_search.h"
+#include "usmp_solver/improvement/local_search.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // The 2-satisfiability problem: can all clauses "not both" hold?
-#ifndef USMP_SOLVER_BOUNDS_TWO_SATISFIABILITY_H_
-#define USMP_SOLVER_BOUNDS_TWO_SATISFIABILITY_H_
+#ifndef USMP_SOLVER_MODEL_TWO_SATISFIABILITY_H_
+#define USMP_SOLVER_MODEL_TWO_SATISFIABILITY_H_
 
 #include <cstdint>
 #include <utility>
@@ -17,4 +17,4 @@ bool Satisfiable(const std::vector<std::pair<int32_t, int32_t>>& not_both, int32
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_BOUNDS_TWO_SATISFIABILITY_H_
+#endif  // USMP_SOLVER_MODEL_TWO_SATISFIABILITY_H_

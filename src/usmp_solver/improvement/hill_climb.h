@@ -12,8 +12,8 @@
 // In one pool, limits do not change the walk: buffers may exceed them, but then the plan does not
 // count. With several pools any plan that fits is better than any other. Buffers that are pinned or
 // confined to constant pools stay where greedy placed them.
-#ifndef USMP_SOLVER_HEURISTICS_HILL_CLIMB_H_
-#define USMP_SOLVER_HEURISTICS_HILL_CLIMB_H_
+#ifndef USMP_SOLVER_IMPROVEMENT_HILL_CLIMB_H_
+#define USMP_SOLVER_IMPROVEMENT_HILL_CLIMB_H_
 
 #include "usmp_solver/heuristics/first_fit.h"
 #include "usmp_solver/model/conflict_graph.h"
@@ -30,4 +30,4 @@ Solution HillClimb(const Problem& problem, const ConflictGraph& conflicts, int64
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_HEURISTICS_HILL_CLIMB_H_
+#endif  // USMP_SOLVER_IMPROVEMENT_HILL_CLIMB_H_

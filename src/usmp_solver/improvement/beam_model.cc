@@ -1,4 +1,4 @@
-#include "usmp_solver/heuristics/beam_model.h"
+#include "usmp_solver/improvement/beam_model.h"
 
 #include <algorithm>
 #include <limits>

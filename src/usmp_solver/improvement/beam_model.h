@@ -1,6 +1,6 @@
 // The model of one pool for beam search: lengths in a common unit, conflicts and sections.
-#ifndef USMP_SOLVER_HEURISTICS_BEAM_MODEL_H_
-#define USMP_SOLVER_HEURISTICS_BEAM_MODEL_H_
+#ifndef USMP_SOLVER_IMPROVEMENT_BEAM_MODEL_H_
+#define USMP_SOLVER_IMPROVEMENT_BEAM_MODEL_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -95,4 +95,4 @@ std::optional<BeamModel> MakeBeamModel(const PoolProblem& problem, int64_t peak)
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_HEURISTICS_BEAM_MODEL_H_
+#endif  // USMP_SOLVER_IMPROVEMENT_BEAM_MODEL_H_

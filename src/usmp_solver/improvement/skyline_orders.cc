@@ -1,4 +1,4 @@
-#include "usmp_solver/heuristics/skyline_orders.h"
+#include "usmp_solver/improvement/skyline_orders.h"
 
 #include <algorithm>
 #include <cmath>

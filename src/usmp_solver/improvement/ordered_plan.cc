@@ -1,4 +1,4 @@
-#include "usmp_solver/heuristics/ordered_plan.h"
+#include "usmp_solver/improvement/ordered_plan.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,13 +1,13 @@
 // Local search in one pool, for problems that are too large or too hard for exact search.
-#ifndef USMP_SOLVER_HEURISTICS_LOCAL_SEARCH_H_
-#define USMP_SOLVER_HEURISTICS_LOCAL_SEARCH_H_
+#ifndef USMP_SOLVER_IMPROVEMENT_LOCAL_SEARCH_H_
+#define USMP_SOLVER_IMPROVEMENT_LOCAL_SEARCH_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 
-#include "usmp_solver/heuristics/beam_model.h"
+#include "usmp_solver/improvement/beam_model.h"
 #include "usmp_solver/model/budget.h"
 #include "usmp_solver/model/pool_problem.h"
 
@@ -52,4 +52,4 @@ class LocalSearch {
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_HEURISTICS_LOCAL_SEARCH_H_
+#endif  // USMP_SOLVER_IMPROVEMENT_LOCAL_SEARCH_H_

@@ -1,9 +1,9 @@
-#include "usmp_solver/heuristics/local_search.h"
+#include "usmp_solver/improvement/local_search.h"
 
 #include <algorithm>
 #include <iterator>
 
-#include "usmp_solver/heuristics/beam_search.h"
+#include "usmp_solver/improvement/beam_search.h"
 
 namespace usmp {
 

@@ -1,6 +1,6 @@
 // Lower the plan of many buffers by exact search in windows of time.
-#ifndef USMP_SOLVER_HEURISTICS_WINDOWS_H_
-#define USMP_SOLVER_HEURISTICS_WINDOWS_H_
+#ifndef USMP_SOLVER_IMPROVEMENT_WINDOWS_H_
+#define USMP_SOLVER_IMPROVEMENT_WINDOWS_H_
 
 #include <cstdint>
 
@@ -21,4 +21,4 @@ void LowerByWindows(const PoolProblem& problem, int64_t lower_bound, Budget* bud
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_HEURISTICS_WINDOWS_H_
+#endif  // USMP_SOLVER_IMPROVEMENT_WINDOWS_H_

@@ -1,4 +1,4 @@
-#include "usmp_solver/heuristics/windows.h"
+#include "usmp_solver/improvement/windows.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "usmp_solver/heuristics/critical_chain.h"
+#include "usmp_solver/improvement/critical_chain.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "usmp_solver/heuristics/hill_climb.h"
+#include "usmp_solver/improvement/hill_climb.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "usmp_solver/heuristics/greedy.h"
-#include "usmp_solver/heuristics/ordered_plan.h"
+#include "usmp_solver/improvement/ordered_plan.h"
 
 namespace usmp {
 

@@ -3,8 +3,8 @@
 // Only the buffers that a change of the order affects are placed again: those that move in the
 // order, those that may now go lower, those whose place a moved buffer takes, and in turn the
 // buffers that these affect. The result equals a first fit from scratch.
-#ifndef USMP_SOLVER_HEURISTICS_ORDERED_PLAN_H_
-#define USMP_SOLVER_HEURISTICS_ORDERED_PLAN_H_
+#ifndef USMP_SOLVER_IMPROVEMENT_ORDERED_PLAN_H_
+#define USMP_SOLVER_IMPROVEMENT_ORDERED_PLAN_H_
 
 #include <optional>
 #include <vector>
@@ -104,4 +104,4 @@ int64_t WorkspaceTotal(const Problem& problem, const std::vector<int64_t>& peaks
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_HEURISTICS_ORDERED_PLAN_H_
+#endif  // USMP_SOLVER_IMPROVEMENT_ORDERED_PLAN_H_

@@ -1,4 +1,4 @@
-#include "usmp_solver/heuristics/beam_search.h"
+#include "usmp_solver/improvement/beam_search.h"
 
 #include <algorithm>
 #include <limits>

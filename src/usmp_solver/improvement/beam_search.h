@@ -6,10 +6,10 @@
 // the items that fit on this floor, perhaps after leaving the gap empty up to the next adjacent
 // floor. A state is dropped as soon as floor plus remaining load of a section exceeds the target
 // peak. The `width` best of the other states continue, scored by the slack of their sections.
-#ifndef USMP_SOLVER_HEURISTICS_BEAM_SEARCH_H_
-#define USMP_SOLVER_HEURISTICS_BEAM_SEARCH_H_
+#ifndef USMP_SOLVER_IMPROVEMENT_BEAM_SEARCH_H_
+#define USMP_SOLVER_IMPROVEMENT_BEAM_SEARCH_H_
 
-#include "usmp_solver/heuristics/beam_model.h"
+#include "usmp_solver/improvement/beam_model.h"
 #include "usmp_solver/model/budget.h"
 
 namespace usmp {
@@ -43,4 +43,4 @@ BeamResult SearchBeam(const BeamModel& model, int32_t peak, const BeamSettings& 
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_HEURISTICS_BEAM_SEARCH_H_
+#endif  // USMP_SOLVER_IMPROVEMENT_BEAM_SEARCH_H_

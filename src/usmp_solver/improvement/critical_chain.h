@@ -1,12 +1,12 @@
 // A search along the chain of items that determines the peak, for plans of many buffers.
-#ifndef USMP_SOLVER_HEURISTICS_CRITICAL_CHAIN_H_
-#define USMP_SOLVER_HEURISTICS_CRITICAL_CHAIN_H_
+#ifndef USMP_SOLVER_IMPROVEMENT_CRITICAL_CHAIN_H_
+#define USMP_SOLVER_IMPROVEMENT_CRITICAL_CHAIN_H_
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "usmp_solver/heuristics/skyline_orders.h"
+#include "usmp_solver/improvement/skyline_orders.h"
 #include "usmp_solver/model/budget.h"
 #include "usmp_solver/model/pool_problem.h"
 
@@ -60,4 +60,4 @@ class CriticalChainSearch {
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_HEURISTICS_CRITICAL_CHAIN_H_
+#endif  // USMP_SOLVER_IMPROVEMENT_CRITICAL_CHAIN_H_

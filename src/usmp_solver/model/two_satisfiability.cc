@@ -1,4 +1,4 @@
-#include "usmp_solver/bounds/two_satisfiability.h"
+#include "usmp_solver/model/two_satisfiability.h"
 
 #include <algorithm>
 

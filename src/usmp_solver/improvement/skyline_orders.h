@@ -1,6 +1,6 @@
 // A search over the orders of skyline placement.
-#ifndef USMP_SOLVER_HEURISTICS_SKYLINE_ORDERS_H_
-#define USMP_SOLVER_HEURISTICS_SKYLINE_ORDERS_H_
+#ifndef USMP_SOLVER_IMPROVEMENT_SKYLINE_ORDERS_H_
+#define USMP_SOLVER_IMPROVEMENT_SKYLINE_ORDERS_H_
 
 #include <cstdint>
 #include <random>
@@ -55,4 +55,4 @@ class SkylineOrderSearch {
 
 }  // namespace usmp
 
-#endif  // USMP_SOLVER_HEURISTICS_SKYLINE_ORDERS_H_
+#endif  // USMP_SOLVER_IMPROVEMENT_SKYLINE_ORDERS_H_
