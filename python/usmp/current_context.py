@@ -50,9 +50,9 @@ def in_current_context(
 ) -> Callable[_Parameters, _Value]:
     """Wrap a function so that it runs in the translated PassContext of its caller.
 
-    The user is notified once of each name of TVM 0.18, because wrapped functions that the function
-    calls find none. The wrapped function raises ValueError if an option or a pass of the caller's
-    PassContext is refused.
+    The user is notified once of each name of TVM 0.18, because nested calls of wrapped functions
+    run in the translated context. The wrapped function raises ValueError if an option or a pass of
+    the caller's PassContext is refused.
     """
 
     @wraps(function)
@@ -122,7 +122,7 @@ def current_context() -> tuple[PassContext, list[WrittenName]]:
 
 
 def _range_of_level(level: int) -> str:
-    """Return the table's name of an optimization level."""
+    """Return the name of an optimization level in the table `OPT_LEVELS`."""
     if 0 <= level < 4:
         return str(level)
     return BELOW_0 if level < 0 else FROM_4

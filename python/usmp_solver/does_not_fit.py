@@ -9,7 +9,7 @@ from usmp_solver.buffers import Pool
 
 @dataclass(frozen=True)
 class Unplaced:
-    """A buffer that has no place.
+    """A buffer that an explanation names.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class DoesNotFit:
     algorithm
         algorithm that found no plan.
     buffer
-        a buffer that has no place: the first one, or the largest of several.
+        a buffer that has no place: the first that was not placed, or else the largest suspect.
     pools
         candidate pools of the buffer.
     is_proved
@@ -134,7 +134,7 @@ class DoesNotFit:
 
     @property
     def is_exact(self) -> bool:
-        """Whether `needed_bytes` is the smallest limit of the only pool with which a plan exists.
+        """Whether `pools` is one pool, and `needed_bytes` its smallest limit with a plan.
 
         For an algorithm that proves nothing, it is the smallest with which the algorithm succeeds.
         """

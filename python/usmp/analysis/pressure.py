@@ -29,10 +29,10 @@ class Live(Protocol):
 def memory_pressure(buffers: Iterable[Live]) -> int:
     """Return the most bytes that buffers take in a pool at any program position.
 
-    Padding is counted: if offsets are multiples of n bytes, every size except the last is rounded
-    up to n. The result is the maximum over all alignments, for the buffers with at least that
-    alignment, where n is the greatest common divisor of theirs. No plan for a single pool without
-    overlap of live buffers has a smaller peak.
+    Padding is counted: if all offsets are multiples of n bytes, sizes are rounded up to n, except
+    one, because the topmost buffer needs no padding. The result is the maximum over all alignments:
+    each counts the buffers with at least this alignment, and n is the gcd of their alignments. No
+    plan for a single pool without overlap of live buffers has a smaller peak.
     """
     buffers = [buffer for buffer in buffers if buffer.size_bytes > 0]
     pressure = 0

@@ -1,4 +1,4 @@
-"""Complete the targets of a build by a board: its core, and LLVM's options for the core."""
+"""Complete the targets of a build with the core of a board and LLVM's options for the core."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def board_targets(board: Board | None, targets: BuildTargets) -> BuildTargets:
 
 
 def _check_core(board: Board, target: Target) -> None:
-    """Raise if the -mcpu of a target is not the board's core, up to missing features."""
+    """Raise if the -mcpu of a target names another core than the board's; features may differ."""
     core = named_core(target)
     if core is None or core == GENERIC_CORE or core.split("+")[0] == board.core:
         return

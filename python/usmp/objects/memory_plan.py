@@ -21,8 +21,8 @@ class PlacedBuffer(FFIObject, BufferPlace):
     identical
         names of other constants with the same content, which lie in the same bytes.
     overlaps
-        names of dying buffers whose bytes it overwrites while both are live, each with the fewest
-        bytes by which it must start below that buffer.
+        names of dying buffers whose bytes it overwrites while both are live, each with the minimum
+        distance in bytes from its start up to the start of the dying buffer.
     """
 
     live_ranges: list[LiveRange]
@@ -124,8 +124,8 @@ class MemoryPlan(FFIObject):
     search_ended_by
         reason for the end of `auto` and `exact`: "proof", "work", "time" or "interrupt".
     entry_ranges
-        program positions of each entry of a module with several, by name. Positions behind all
-        entries are those of sets of entries that may run at once.
+        program positions of each entry of a module with several, by name. After all entries, each
+        set of entries that may run at once has a position.
     operators
         the statements that run operators, in order, entry by entry.
     """

@@ -1,7 +1,7 @@
 """The session that makes and remembers all plans while the best one is searched.
 
 A plan is remembered by its PrimFuncs, pools and options, so that the plan of the best candidate
-needs not be made again.
+need not be made again.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class PlanningSession:
     Parameters
     ----------
     deadline
-        time at which searches end with the best plan so far; None if only their work ends them.
+        time at which searches end with the best plan so far; None if only work budgets end them.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class PlanningSession:
         if not has_passed(self.deadline):
             return True
         self.not_compared[stage] = None
-        # The stage of inputs and outputs in the workspace does not search for this plan.
+        # WORKSPACE_IO only compares with an alternative, and does not search for this plan.
         self.is_cut_short |= stage != WORKSPACE_IO
         return False
 
@@ -95,7 +95,7 @@ class PlanningSession:
 
     def once(self, what: Hashable, mod: IRModule, find: Callable[[], _Found]) -> _Found:
         """Return the answer to a question about a module; compute it by `find` the first time.
-        Modules with the same functions, pools and executor are the same.
+        Modules with the same functions, pools and executor share the answer.
 
         Parameters
         ----------
@@ -110,9 +110,9 @@ class PlanningSession:
         return answer
 
     def with_known_functions(self, mod: IRModule) -> IRModule:
-        """Return the module with known objects in the place of PrimFuncs that are written the same.
+        """Return the module with a known PrimFunc in the place of each one with the same text.
 
-        Facts about the known objects then hold for the module. A PrimFunc that calls others stays,
+        Facts about known PrimFuncs then hold for the module. A PrimFunc that calls others stays,
         because it names functions of its own module.
         """
         return once_for_equal(_unchanged, mod, lambda variable: str(variable.name_hint))
@@ -161,7 +161,7 @@ class PlanningSession:
         return self.once(("plan", plan_key(options)), prepared, find)
 
     def known_need(self, mod: IRModule, options: PlanningOptions) -> LeastNeed | None:
-        """Return the bound that `least_need` found above the pools; None if none is known."""
+        """Return a known bound of `least_need`, which exceeds the pools; None if there is none."""
         if not options.streams_operators:
             return None
         need: LeastNeed | None = self._known.get((need_key(options), module_key(mod)))
@@ -210,7 +210,7 @@ class PlanningSession:
         Returns
         -------
         Peaks | None
-            None if no plan fits, if all are above the limit, or if `least_need` has proved that.
+            None if no plan fits, which `least_need` may prove, or if all are above the limit.
             After the deadline, the peaks of the first plan.
 
         Raises

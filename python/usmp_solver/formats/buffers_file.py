@@ -20,7 +20,7 @@ BuffersFile: TypeAlias = CsvProblem | PytorchProblem
 def read_buffers(
     path: str | os.PathLike[str], capacity: int | Mapping[str, int] | None = None
 ) -> BuffersFile:
-    """Read a file of buffers: a CSV, a problem of OmniMalloc, or what PyTorch recorded.
+    """Read a file of buffers: a CSV, a problem of OmniMalloc, or a memory recording of PyTorch.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ class CsvError(ValueError):
         super().__init__(f"{', '.join(where)}: {words}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy the text, which is the only content."""
+        """Return the parts of a pickle: the text, because `__init__` takes other arguments."""
         return __newobj__, (type(self), *self.args), vars(self)
 
 
@@ -121,7 +121,7 @@ class Cells:
 
     @property
     def end_is_inclusive(self) -> bool:
-        """Whether the column is called `end`: MiniMalloc makes it inclusive, like its gaps."""
+        """Whether a column is named `end`: MiniMalloc then includes the ends of ranges and gaps."""
         return "end" in (name.strip().lower() for name in self.header)
 
 

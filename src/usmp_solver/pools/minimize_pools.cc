@@ -45,7 +45,7 @@ std::vector<std::vector<int32_t>> Orders(const PoolProblem& together) {
   SortBySize(together, &orders[0]);
   std::stable_sort(orders[1].begin(), orders[1].end(),
                    [&](int32_t lhs, int32_t rhs) { return area[lhs] > area[rhs]; });
-  // Size is area by duration: large, short-lived items keep few others out.
+  // Shortest duration (area / size) first, because short-lived items keep few others out.
   std::stable_sort(orders[2].begin(), orders[2].end(), [&](int32_t lhs, int32_t rhs) {
     return area[lhs] * static_cast<double>(together.items[rhs].size) <
            area[rhs] * static_cast<double>(together.items[lhs].size);
@@ -224,7 +224,7 @@ void PoolsMinimizer::Improve(Stage* stage, size_t pool, int64_t bound, SolverEff
   Budget share(budget, budget->left() / kShareOfRepacking);
   Repack(stage, pool, bound, &share);
   // The bound may be the optimum. A capacity one step below the peak is easy to place, or proves
-  // the peak. Half way between saves steps.
+  // the peak. Trying the middle of the two saves steps.
   const int64_t below = stage->peak - stage->step;
   const int64_t between = bound + (below - bound) / (2 * stage->step) * stage->step;
   for (int64_t capacity : {bound, below, between}) {

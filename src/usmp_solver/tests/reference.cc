@@ -63,7 +63,7 @@ class PoolSearch {
         limit_(limit),
         steps_(steps) {}
 
-  /*! \brief Return the peak; nullopt if the buffers do not fit, or if `*steps` fell to 0. */
+  /*! \brief Return the lowest peak; nullopt if nothing fits. Invalid if `*steps` fell to 0. */
   std::optional<int64_t> Run() {
     std::vector<Wide> offsets;
     for (size_t b : members_) offsets.push_back(problem_.buffers[b].fixed_offset.value_or(0));

@@ -23,9 +23,9 @@ _SYMBOL = "evaluate"
 
 
 def evaluate(func: tirx.PrimFunc, arguments: Sequence[np.ndarray], result: np.ndarray) -> None:
-    """Run `func` and write its result, whose integers equal those of the emitted C.
+    """Run `func` and write its result into `result`.
 
-    Floating-point functions are those of this host.
+    Integers equal those of the emitted C. Floating-point functions are those of this host.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def _is_known(call: Call) -> bool:
 
 
 def _without_allocations(func: tirx.PrimFunc) -> tuple[tirx.PrimFunc, list[tirx.Var]]:
-    """Return the function with its allocations as further parameters, and their buffers. They may
-    be too large for the stack."""
+    """Return the function with its allocations as further parameters, and their buffers.
+    Allocations may be too large for the stack."""
     pointers: list[tirx.Var] = []
     buffers: list[tirx.Var] = []
 

@@ -80,7 +80,7 @@ def _check_command_line(
 ) -> None:
     """Raise one error for all refused flags, pass options and targets.
 
-    Without refused flags, pass options alone and targets alone are refused by their parsers.
+    If only pass options or only targets are refused, leave the error to their parsers.
 
     Parameters
     ----------

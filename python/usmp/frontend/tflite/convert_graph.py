@@ -62,12 +62,12 @@ def _readers(operators: Sequence[TfliteOperator], outputs: Sequence[TfliteTensor
 
 
 def check_is_computable(tensor: TfliteTensor) -> None:
-    """Check that inputs, outputs and results of operators may have the tensor's element type.
+    """Check that operators can compute with the element type of a tensor.
 
     Raises
     ------
     UnsupportedModelError
-        only constants and handles of variables may have it.
+        only some tensors may have the element type (`_NOT_COMPUTABLE`).
     """
     if tensor.dtype in _NOT_COMPUTABLE:
         raise UnsupportedModelError(

@@ -46,7 +46,7 @@ class CurrentTarget:
 
 
 def current_name(name: str) -> str:
-    """Return the current name of a target in the list of a memory pool."""
+    """Return the current name of a target that a memory pool lists."""
     return _CURRENT_NAMES.get(name, name)
 
 
@@ -146,13 +146,13 @@ def _is_of_tvm(target: DescribedTarget, name: str) -> bool:
 
 
 def _is_other_cpu(mcpu: str) -> bool:
-    """Return whether a CPU has no kernels in C, and is not a misspelled name of one that has."""
+    """Return whether -mcpu names a CPU without kernels in C, and does not misspell a Cortex-M."""
     name = mcpu.partition("+")[0]
     return name not in (*CORES, GENERIC_CORE) and bool(name) and not _LIKE_A_CORE.match(name)
 
 
 def _joined(core: str, other: str, features: str) -> str:
-    """Return the common core of two targets, without the features that it lacks in either."""
+    """Return the common core of two targets, without any feature that one of them turns off."""
     name, _, lacking = core.partition("+")
     other_name, _, other_lacking = f"{other}{features}".partition("+")
     if name and other_name and name != other_name:

@@ -1,7 +1,7 @@
-"""The layout of a fast Fourier transform of mixed radices: factors, order of the data, twiddles.
+"""The layout of a mixed-radix fast Fourier transform: its stages and twiddles.
 
-A transform of n = p1 * p2 * ... numbers is p1 transforms of n / p1 numbers each, of every p1-th
-number of the data, which a butterfly of p1 numbers joins (Cooley and Tukey, "An algorithm for the
+A transform of n = p1 * p2 * ... numbers consists of p1 transforms, each of every p1-th number, and
+of butterflies, which join one number of each transform (Cooley and Tukey, "An algorithm for the
 machine calculation of complex Fourier series", 1965). Factors are in the order of kissfft, because
 the rounding of fixed-point numbers depends on it.
 """
@@ -116,7 +116,7 @@ class FftLayout:
 
 
 def _exponentials(phase: Callable[[int], float], count: int, dtype: str) -> np.ndarray:
-    """Return exp(i phase), with all fractional bits of an integer type."""
+    """Return exp(i phase(k)) for each k < count; the largest value of an integer type means 1."""
     parts = [(math.cos(phase(index)), math.sin(phase(index))) for index in range(count)]
     values = np.array(parts, np.float64).reshape(count, 2)
     if dtype.startswith("float"):

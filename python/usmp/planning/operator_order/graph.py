@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class GraphTensor:
-    """A buffer whose bytes count, or the scratch of a call.
+    """A buffer in planned memory, or the scratch of a call.
 
     It is live from the first to the last call that uses it; at least one call does.
 

@@ -23,7 +23,7 @@ _OF_PLANNING: tuple[Attribute[Any], ...] = (
     EXTENDS_STATES_ATTR,
     FIXED_CHOICES_ATTR,
 )
-"""Attributes that no rewrite of Relax reads."""
+"""Attributes of planning. Rewrites of Relax read none of them, except for a packed interface."""
 
 
 def without_memories(mod: IRModule) -> IRModule:

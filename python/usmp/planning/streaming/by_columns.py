@@ -1,7 +1,7 @@
 """Operators that run interleaved within a row, too: each pixel as soon as its inputs are computed.
 
-Rings then hold the pixels that are still to be read, not whole rows. The rows of a segment keep
-their ticks. Within a tick, the columns of operators are shifted against each other as rows are.
+Rings then hold the pixels that are still to be read, not whole rows. Rows stay in their ticks (see
+`timing`). Within a tick, loops over columns are shifted against each other, as loops over rows are.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ByColumns:
     rings
         possible rings of each tensor, from the smallest on.
     parts
-        number of parts of each tensor.
+        number of parts, such as pixels, in which each tensor is computed.
     sizes
         bytes of the tensors that need not be kept whole.
     """
@@ -93,8 +93,8 @@ def _way(scheduler: Scheduler, rows: Interleaving, timings: Sequence[Timing]) ->
 def _all_columns(scheduler: Scheduler, timings: Sequence[Timing]) -> Iterator[Sequence[Timing]]:
     """Yield choices of the columns of all operators.
 
-    A source reads no tensor of others, and makes several rows in a run. Its rows come at its
-    average rate, one right after the other, or the last one when all other operators are done.
+    A source reads no tensor of others, and computes several rows in one tick of rows. The choices
+    are its average rate, one row right after the other, or rows spread until the others are done.
     """
     all_reads = zip(timings, scheduler.reads, strict=True)
     rates = scheduler.rates(

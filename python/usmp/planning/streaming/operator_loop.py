@@ -57,7 +57,7 @@ class ByteRanges:
 
 @dataclass(frozen=True, eq=False)
 class LoopAccesses:
-    """The reads and writes of an `OperatorLoop` by step: one object for all equal ones."""
+    """An object that all `OperatorLoop`s with equal reads and writes share."""
 
     found: Found = field(default_factory=Found)
     """Results about these operators, which many segments need."""
@@ -68,9 +68,9 @@ class OperatorLoop:
     """A PrimFunc that is a serial loop, with declarations and statements around it.
 
     A step is an iteration of the loop, mostly a row of the result. The first step includes the
-    statements before the loop, the last step those after it. The bytes from the address in an
-    argument of a tensor intrinsic to its accesses count as accessed, too: C has no addresses before
-    the first byte that is kept of a memory.
+    statements before the loop, the last step those after it. Bytes between the address that a
+    tensor intrinsic takes and those that it accesses count as accessed, too, because a C pointer
+    must not point before the first byte of a memory that is kept.
 
     Parameters
     ----------
@@ -125,14 +125,14 @@ class OperatorLoop:
 
     @cached_property
     def accesses(self) -> LoopAccesses:
-        """Reads and writes by step."""
+        """The object of all loops with equal reads and writes by step."""
         ranges = _plain(self.reads), _plain(self.writes)
         key = "accesses", self.steps, self.columns, self.unknown, *ranges
         return self.facts.shared.once(key, LoopAccesses)
 
     @cached_property
     def accesses_by_columns(self) -> LoopAccesses:
-        """Reads and writes by step and, if they are known, by column."""
+        """The object of all loops with equal accesses by step and, if they are known, by column."""
         ranges = () if self.by_columns is None else map(_plain, self.by_columns)
         return self.facts.shared.once(("by columns", self.accesses, *ranges), LoopAccesses)
 
@@ -149,7 +149,7 @@ def _plain(ranges: Mapping[int, ByteRanges]) -> tuple[tuple[int, bytes, bytes], 
 
 def operator_loop(facts: FunctionFacts) -> OperatorLoop | None:
     """Return a PrimFunc as a loop. Return None if it has no outermost loop of several iterations
-    that access memory, if a statement may leave it early, or if its accesses are unknown.
+    that access memory, may leave a loop early, calls PrimFuncs, or lets a local address escape.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ class _LoopStatements:
 
 
 def _may_jump(func: tirx.PrimFunc) -> bool:
-    """Return whether a PrimFunc may end early or leave a loop, and with it a whole segment."""
+    """Return whether a PrimFunc may end or leave a loop early, which would end a whole segment."""
     return any(nodes_of(func.body, kind) for kind in (tirx.Return, tirx.Break, tirx.Continue))
 
 
@@ -242,7 +242,7 @@ def _has_own_variable(loop: tirx.For, func: tirx.PrimFunc) -> bool:
 
 
 def _work(loop: tirx.For, facts: FunctionFacts) -> int:
-    """Return an upper bound of the accesses in a loop."""
+    """Estimate the accesses in a loop. An inner loop of unknown trip count counts once."""
     accesses = (a for of_memory in facts.overlap.trace.accesses.values() for a in of_memory)
     inside = [access.statement.loops for access in accesses if _is_inside(access, loop)]
     return sum(int(np.prod([around.trips or 1 for around in loops])) for loops in inside)

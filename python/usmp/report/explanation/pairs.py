@@ -10,7 +10,7 @@ from usmp.report.explanation.operators import joined
 from usmp.support.text.plain_text import shown
 
 _MOST_LINES = 8
-"""Most lines of a text; the document has all pairs."""
+"""Most lines of a text; the JSON document has all pairs."""
 
 _FEWEST_ALIKE = 3
 """Fewest buffers to list in one line, if all of their pairs have a common reason."""

@@ -64,7 +64,7 @@ def _is_shape(operator: Operator, shape: Sequence[Any], other: Sequence[Any]) ->
 
 
 def _extents(shape: Sequence[Any]) -> list[Expr]:
-    """Return extents as int64, because Relax makes numbers int32, also beside int64 expressions."""
+    """Return extents as int64, because Relax makes numbers int32 even beside int64 extents."""
     return [int64(extent) for extent in shape]
 
 

@@ -31,7 +31,7 @@ _LEAST_MANTISSA_BITS = 16
 _NEARBY = (0, 1, -1, 2, -2, 3, -3, 4, -4)
 """Distances from the nearest shorter multiplier, in the order in which they are tried."""
 _NEAR = 8
-"""The margin, in accumulators, within which rounding twice moves nearly all thresholds."""
+"""Most units of an accumulator by which rounding twice moves nearly all thresholds."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class _Factors:
         is_level = (rescaled_twice(least, factor, exponent) < levels) & (
             rescaled_twice(greatest, factor, exponent) >= levels
         )
-        # Bracket each threshold near its real value, where that is valid: it saves most steps.
+        # Begin near the real value of each threshold if the threshold lies there, to save steps.
         guess = np.ceil((levels - 0.5) * 2.0 ** (31 - exponent) / factor)
         below, above = (
             np.clip(guess + margin, least, greatest).astype(np.int64) for margin in (-_NEAR, _NEAR)

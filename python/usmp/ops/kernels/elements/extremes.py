@@ -50,7 +50,7 @@ class Extremes:
 
 
 def extremes_of(value: tirx.Expr) -> Extremes | None:
-    """Return the maximum or minimum of two int8 elements that an expression is; None if none."""
+    """Return an expression as a maximum or minimum of two int8 elements; None if it is neither."""
     if not isinstance(value, tirx.Max | tirx.Min):
         return None
     terms = value.a, value.b

@@ -1,6 +1,6 @@
 """Kernels of grouped convolutions, by tiles of pixels and of output channels of a group.
 
-In a depthwise convolution with several output channels a data channel, that channel is a group.
+A depthwise convolution with several outputs per data channel has a group for each data channel.
 
 Loops over tiles of pixels are outermost, in raster order, and loops over groups within, so that
 outputs may overwrite inputs after their last use.
@@ -97,7 +97,7 @@ class _Grouped:
         return nested(of_tile, b=int(self.data.shape[0]), y=height, tile=row.number)
 
     def _edge(self, pixel: Indices) -> tirx.Stmt:
-        """Return a pixel from the taps that lie in the data, guarded if it may not exist."""
+        """Return loops that compute a pixel, if the output has it, from the taps in the data."""
         body = self._channels(pixel, 1, SINGLE_CHANNELS, self._clipped)
         return if_column(self.window, pixel[2], body)
 

@@ -99,7 +99,7 @@ def _merge_some(
     constants: Collection[Var],
     unstored: Collection[Var],
 ) -> bool:
-    """Merge pieces, by result, into their only readers. Return whether any was merged."""
+    """Merge pieces (keyed by result) into their only readers. Return whether any was merged."""
     readers: dict[Var, list[Var]] = {}
     for piece in pieces.values():
         for var in piece.reads:

@@ -61,12 +61,11 @@ def match_matrix_product(graph: Graph, expr: relax.Expr, output: Output) -> rela
 def _as_stored(
     graph: Graph, data: IntegerTensor, depth: int
 ) -> tuple[IntegerTensor, np.ndarray] | None:
-    """Return a tensor before its rows are permuted, as image axes are, and the position of each
-    element in the permuted row; None if moves do more. The weights are permuted instead.
-    """
+    """Return a tensor before moves that permute all rows alike, and the position of each element in
+    a permuted row, so that weights are permuted instead. Return None for other moves."""
     moves = [move for move, _ in data.moves]
     source = data.source
-    # Moves that commute with R.quantize became moves of integers.
+    # Include moves of integers, because moves before R.quantize were rewritten into them.
     while (move := move_of(graph, source)) is not None and _keeps_elements(move):
         moves.insert(0, move)
         source = move.source

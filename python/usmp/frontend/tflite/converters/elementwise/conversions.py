@@ -21,7 +21,7 @@ _OUTPUTS = {
 }
 """Input type of a QUANTIZE -> the output types of the reference kernels."""
 _WITH_BITS = tuple("float32 float64 int8 uint8 int16 uint16 int32 uint32 int64 uint64".split())
-"""Element types in which all bit patterns are valid, and whose bits can be read."""
+"""Element types in which all bit patterns are valid, so that a BITCAST may result in them."""
 
 
 @converts("QUANTIZE")

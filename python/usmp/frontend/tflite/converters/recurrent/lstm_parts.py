@@ -19,7 +19,7 @@ LEFT_OUT: Mapping[str, Sequence[int]] = {
 
 
 def check_is_tanh(operator: TfliteOperator, number: int) -> None:
-    """Check that the activation is TANH, which all runtimes compute.
+    """Check that the activation is TANH, the only one that all TFLite runtimes compute.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def check_left_out(operator: TfliteOperator, left_out: Mapping[str, Sequence[int
 
 
 def check_has_input_gate(operator: TfliteOperator, data_weight: int) -> None:
-    """Check that the input gate has its own weights; `data_weight` is the index of the first.
+    """Check that the input gate has its own weights; `data_weight` is the index of their input.
 
     Raises
     ------
