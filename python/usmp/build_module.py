@@ -21,7 +21,7 @@ from usmp.boards.plan_for_board import check_board_executor
 from usmp.boards.pools import board_pools
 from usmp.codegen.c.names import symbol_prefix
 from usmp.codegen.llvm import check_llvm_target
-from usmp.current_context import in_current_context, with_core_of_options
+from usmp.current_context import changed_context, in_current_context, with_core_of_options
 from usmp.executor_factory import AOTExecutorFactoryModule, with_model_files
 from usmp.frontend.build_models import Model, import_models, model_paths
 from usmp.names import FLOAT, MODEL_NAMES
@@ -336,12 +336,6 @@ def _planning(options: PlanningOptions) -> AbstractContextManager[None]:
 
 def _pass_context(options: PlanningOptions) -> PassContext:
     """Return the current PassContext with these options."""
-    current = PassContext.current()
-    others = {k: v for k, v in current.config.items() if k not in OPTION_NAMES}
-    return PassContext(
-        opt_level=current.opt_level,
-        required_pass=list(current.required_pass),
-        disabled_pass=list(current.disabled_pass),
-        instruments=list(current.instruments),
-        config={**others, **options.config()},
-    )
+    config = PassContext.current().config
+    others = {k: v for k, v in config.items() if k not in OPTION_NAMES}
+    return changed_context(config={**others, **options.config()})

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from tvm.ir.transform import Pass, PassContext
 
@@ -119,6 +119,19 @@ def current_context() -> tuple[PassContext, list[WrittenName]]:
         config=config,
     )
     return changed, old
+
+
+def changed_context(**fields: Any) -> PassContext:
+    """Return the current PassContext with other values of some fields."""
+    current = PassContext.current()
+    known = {
+        "opt_level": current.opt_level,
+        "required_pass": list(current.required_pass),
+        "disabled_pass": list(current.disabled_pass),
+        "instruments": list(current.instruments),
+        "config": dict(current.config),
+    }
+    return PassContext(**{**known, **fields})
 
 
 def _range_of_level(level: int) -> str:

@@ -14,6 +14,7 @@ from tvm.ir.transform import PassContext
 from usmp.codegen.c.names import replace_forbidden
 from usmp.codegen.interface.accelerator_functions import accelerator_functions, function_metadata
 from usmp.codegen.model_library_format import tar_of
+from usmp.current_context import changed_context
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.names import FAST, NO_SHARING
 from usmp.objects.attributes.module_attributes import REFERENCE_ATTR
@@ -118,9 +119,8 @@ def _plain_context(prune: bool) -> PassContext:
     searched = {stage.pass_name for stage in stage_classes() if not stage.is_in_reference}
     config = {k: v for k, v in current.config.items() if k != CMSIS_NN_CONFIG}
     kept = {k: v for k, v in config.items() if k == PRUNE or not k.startswith(_PREFIX)}
-    return PassContext(
-        opt_level=current.opt_level,
-        required_pass=list(current.required_pass),
+    return changed_context(
+        instruments=[],
         disabled_pass=[*current.disabled_pass, *_DISABLED_PASSES, *sorted(searched)],
         config={**kept, **_OPTIONS, **({} if prune else {PRUNE: False})},
     )

@@ -14,8 +14,9 @@ from tvm import relax
 
 import usmp
 from support.entry_models import entry_model
-from usmp.driver.build.summary import print_summary, summary_text
+from usmp.driver.build.summary import print_summary
 from usmp.objects import Executor
+from usmp.report.text_tables import printed_text
 
 pytestmark = pytest.mark.usefixtures("digits_session")
 
@@ -63,7 +64,7 @@ class Texts(HTMLParser):
 
 @pytest.mark.slow
 def test_summary_is_what_tvmc_prints(factory):
-    assert factory.summary() == summary_text(lambda console: print_summary(factory, console))
+    assert factory.summary() == printed_text(lambda console: print_summary(factory, console))
     assert "RAM 1002 bytes" in factory.summary()
 
 

@@ -27,11 +27,12 @@ Watching: TypeAlias = Callable[[], AbstractContextManager[Watch]]
 """Returns a context that is entered for each search."""
 
 
-def _unwatched() -> AbstractContextManager[Watch]:
+def unwatched() -> AbstractContextManager[Watch]:
+    """Return a context without progress, in which searches end by themselves."""
     return nullcontext(lambda _: True)
 
 
-_WATCHING: ContextVar[Watching] = ContextVar("usmp_watching", default=_unwatched)
+_WATCHING: ContextVar[Watching] = ContextVar("usmp_watching", default=unwatched)
 
 
 @contextmanager

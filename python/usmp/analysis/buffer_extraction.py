@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import lcm
-from typing import Any
 
 import tvm
 from tvm import tirx
@@ -40,7 +39,7 @@ from usmp.objects.attributes.annotations import (
     OUTPUT_TENSOR_ATTR,
     STATE_TENSOR_ATTR,
 )
-from usmp.objects.attributes.attribute import Annotation
+from usmp.objects.attributes.attribute import Attributes
 from usmp.objects.pool_places import line_bytes, rounded_up
 from usmp.support.alignment import is_alignment
 from usmp.support.text.unique_names import UniqueNames
@@ -131,6 +130,7 @@ def extract_buffer_info(
     workspace = [info for info, _ in buffers if not is_constant_info(info)]
     constants = [info for info, _ in buffers if is_constant_info(info)]
     set_conflicts(workspace)
+    set_conflicts(constants)
     stmts = dict(buffers)
     _check_states(stmts)
     tails = state_tails(facts)
@@ -138,8 +138,6 @@ def extract_buffer_info(
         allocated = [(info, stmts[info]) for info in workspace]
         set_overlaps(allocated, distances or facts.overlap, preserve_inputs)
         share_tails(allocated, tails)
-    for info in constants:
-        info.set_conflicts([other for other in constants if other is not info])
     return BufferInfoAnalysis(stmts, memory_pressure(workspace), pool_pressures(stmts))
 
 
@@ -154,7 +152,7 @@ def pool_pressures(stmts: Mapping[BufferInfo, tirx.AllocBuffer]) -> dict[str, in
 
 def _check_left_alone(stmt: tirx.AllocBuffer, function: str) -> None:
     """Raise if an allocation that is not planned has an annotation that only the planner honors."""
-    annotations: tuple[Annotation[Any], ...] = (
+    annotations: Attributes = (
         FIXED_OFFSET_ATTR,
         LIVE_THROUGHOUT_ATTR,
         INPUT_TENSOR_ATTR,
@@ -254,6 +252,12 @@ def _name_of(main_func: tirx.PrimFunc, mod: IRModule) -> str:
 def is_plannable(stmt: tirx.AllocBuffer) -> bool:
     """Return whether an allocation has a static size and a scope of planned memory."""
     return has_static_size(stmt.buffer) and stmt.buffer.scope() in PLANNED_SCOPES
+
+
+def may_share_bytes(stmt: tirx.AllocBuffer) -> bool:
+    """Return whether an allocation is plannable and not always live."""
+    always_live: Attributes = (CONSTANT_DATA_ATTR, LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR)
+    return is_plannable(stmt) and not any(annotation.is_on(stmt) for annotation in always_live)
 
 
 def _candidate_pools(stmt: tirx.AllocBuffer, function: str, is_constant: bool) -> list[PoolInfo]:

@@ -14,7 +14,7 @@ from usmp.analysis.buffer_extraction import pool_pressures, set_conflicts
 from usmp.analysis.largest_sets import largest_sets
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.function_liveness import PositionRange, merge_ranges
-from usmp.analysis.pressure import memory_pressure
+from usmp.analysis.pressure import fullest_position, memory_pressure
 from usmp.analysis.state_tails import kept_bytes
 from usmp.analysis.stmt_pool_allocations import is_constant_info
 from usmp.objects import BufferInfo, BufferInfoAnalysis, BufferInfoKind, LiveRange, PoolInfo
@@ -155,9 +155,7 @@ class _Joined:
         set_conflicts(list(workspace.values()))
         self._add_concurrent_conflicts(workspace)
         self._set_overlaps(workspace)
-        constants = [info for info in joint.values() if is_constant_info(info)]
-        for info in constants:
-            info.set_conflicts([other for other in constants if other is not info])
+        set_conflicts([info for info in joint.values() if is_constant_info(info)])
         pressure = memory_pressure(list(workspace.values()))
         return BufferInfoAnalysis(stmts, pressure, pool_pressures(stmts))
 
@@ -291,7 +289,14 @@ class _Joined:
     @cached_property
     def _fullest(self) -> list[int]:
         """The position of each entry at which the most bytes of its own buffers are live."""
-        return [_fullest_position(part) for part in self.parts]
+        return [
+            fullest_position(
+                info
+                for info in part.analysis.buffer_info_stmts
+                if not (is_constant_info(info) or info.kind == BufferInfoKind.STATE)
+            )
+            for part in self.parts
+        ]
 
     def _add_concurrent_conflicts(self, workspace: Mapping[Hashable, BufferInfo]) -> None:
         for i, j in self.concurrent:
@@ -303,12 +308,10 @@ class _Joined:
                 ]
                 for number in (i, j)
             )
-            for info in ours:
-                known = set(info.conflicts)
-                info.set_conflicts([*info.conflicts, *(o for o in theirs if o not in known)])
-            for info in theirs:
-                known = set(info.conflicts)
-                info.set_conflicts([*info.conflicts, *(o for o in ours if o not in known)])
+            for infos, others in ((ours, theirs), (theirs, ours)):
+                for info in infos:
+                    known = set(info.conflicts)
+                    info.set_conflicts([*info.conflicts, *(o for o in others if o not in known)])
 
     # ---- safe overlaps
 
@@ -371,19 +374,3 @@ class _Joined:
 
 def _live_ranges(ranges: Iterable[PositionRange]) -> list[LiveRange]:
     return [LiveRange(start, stop) for start, stop in merge_ranges(ranges)]
-
-
-def _fullest_position(part: EntryBuffers) -> int:
-    changes: dict[int, int] = {}
-    for info in part.analysis.buffer_info_stmts:
-        if is_constant_info(info) or info.kind == BufferInfoKind.STATE:
-            continue
-        for live in info.live_ranges:
-            changes[int(live.start)] = changes.get(int(live.start), 0) + int(info.size_bytes)
-            changes[int(live.stop)] = changes.get(int(live.stop), 0) - int(info.size_bytes)
-    best = live_bytes = most = 0
-    for position in sorted(changes):
-        live_bytes += changes[position]
-        if live_bytes > most:
-            best, most = position, live_bytes
-    return best

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 from math import gcd
 from typing import Protocol
 
 from usmp.objects import LiveRange
+from usmp_solver.live_bytes import live_bytes_by_position
 
 
 class Live(Protocol):
@@ -41,6 +42,20 @@ def memory_pressure(buffers: Iterable[Live]) -> int:
         unit = gcd(*(buffer.alignment for buffer in aligned))
         pressure = max(pressure, _pressure(aligned, unit))
     return pressure
+
+
+def live_byte_steps(buffers: Iterable[Live]) -> Mapping[int, int]:
+    """Return the live bytes from each begin or end of a live range on, in order of position."""
+    return live_bytes_by_position(
+        (int(buffer.size_bytes), [(int(r.start), int(r.stop)) for r in buffer.live_ranges])
+        for buffer in buffers
+    )
+
+
+def fullest_position(buffers: Iterable[Live]) -> int:
+    """Return the first position with the most live bytes; 0 without buffers."""
+    steps = live_byte_steps(buffers)
+    return max(steps, key=steps.__getitem__, default=0)
 
 
 def _pressure(buffers: list[Live], unit: int) -> int:

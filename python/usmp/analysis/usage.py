@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from usmp.analysis.memory.function_liveness import merge_ranges
 from usmp.analysis.pressure import memory_pressure
 from usmp.objects import MemoryPlan, PlacedBuffer
+from usmp.objects.memory_plan import buffers_by_pool
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,6 @@ class PoolUsage:
 
 def pool_usage(plan: MemoryPlan) -> list[PoolUsage]:
     """Return the use of each pool of the plan, in order of the names."""
-    pools: dict[str, list[PlacedBuffer]] = {}
-    for buffer in plan.buffers:
-        pools.setdefault(str(buffer.pool_name), []).append(buffer)
     return [
         PoolUsage(
             name,
@@ -45,7 +43,7 @@ def pool_usage(plan: MemoryPlan) -> list[PoolUsage]:
             memory_pressure(buffers),
             _live_at_peak(buffers),
         )
-        for name, buffers in sorted(pools.items())
+        for name, buffers in buffers_by_pool(plan.buffers).items()
     ]
 
 

@@ -16,7 +16,7 @@ from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.dtypes import item_bytes
 from usmp.tir.global_symbol import with_new_symbol
 from usmp.tir.model_operator import joined_span
-from usmp.tir.nodes import nodes_of
+from usmp.tir.nodes import is_const_int, nodes_of
 from usmp.tir.spans import AnySpan
 from usmp.tir.tensor_intrin import tensor_intrin
 
@@ -227,7 +227,7 @@ class MainCalls:
             loop = tirx.For(index, 0, elements, tirx.ForKind.SERIAL, store)
             size_bytes = elements * item_bytes(dtype)
             arguments = [destination[0], source[0], size_bytes]
-            is_empty = isinstance(elements, tirx.IntImm) and int(elements) == 0
+            is_empty = is_const_int(elements, 0)
             body = loop if is_empty else tensor_intrin("tvmgen_copy", arguments, loop)
             self._define(key, [source, destination], body, list(own.values()))
             self.sizes[self._by_content[key]] = sizes

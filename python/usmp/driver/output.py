@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from usmp.driver.errors import UsageError, file_error
 from usmp.support.process.termination import settle
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Show: TypeAlias = "Callable[[Console | None], None]"
+"""Prints results to a console, by default to stdout."""
 
 
 def check_output(path: str, read: str, what: str, read_as: str = "the model") -> None:
@@ -51,6 +60,29 @@ def written(path: str, is_last: bool = True) -> Iterator[None]:
             settle(0)
     except OSError as error:
         raise _unwritable(path, error) from error
+
+
+def chosen_format(
+    options: argparse.Namespace, endings: Mapping[str, str], default: str = "table"
+) -> str:
+    """Return the format of the output: that of `--format`, or of the ending of `--output`."""
+    by_ending = endings.get(Path(options.output or "").suffix.lower(), default)
+    return str(options.format or by_ending)
+
+
+def print_or_write(path: str | None, content: str | Show, is_last: bool = True) -> None:
+    """Print a text, or what `content` prints to a console, or write it to the file `path`."""
+    if path is not None:
+        from usmp.codegen.write_file import write_file
+        from usmp.report.text_tables import printed_text
+
+        text = content if isinstance(content, str) else printed_text(content)
+        with written(path, is_last):
+            write_file(path, text.encode())
+    elif isinstance(content, str):
+        print(content, end="")
+    else:
+        content(None)
 
 
 def _check_place(path: str) -> None:

@@ -12,7 +12,7 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 from usmp.build_module import build
-from usmp.current_context import in_current_context
+from usmp.current_context import changed_context, in_current_context
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.explanation.plan_facts import Planned, noting_what_is_planned, plan_facts
 from usmp.explanation.trials import Trial, trials
@@ -114,13 +114,12 @@ def explain(
     sizes, shapes = (arguments.pop(name, None) or {} for name in ("max_sizes", "input_shapes"))
     imported = import_models(mod, shared_state, sizes, shapes)
     planned = Planned()
-    current = PassContext.current()
-    noting = [*current.instruments, noting_what_is_planned(planned)]
+    noting = [*PassContext.current().instruments, noting_what_is_planned(planned)]
     deadline = planning_options().deadline(start_seconds)
     with planning_session(deadline) as session:
         # Suggestions need the model's own plan first, and half of the time.
         own = session.deadline and session.deadline.share(2 if suggestions else 1)
-        with planning_session(own), _context(dict(current.config), noting):
+        with planning_session(own), changed_context(instruments=noting):
             module = build(imported, **arguments)
         metadata = module.metadata["modules"][module.module_name]
         notify("explaining")
@@ -173,7 +172,7 @@ def _outcome(
     outcome = _not_tried(trial, before)
     changed = {k: v for k, v in {**config, **trial.config}.items() if v is not None}
     try:
-        with _context(changed, ()):
+        with changed_context(instruments=[], config=changed):
             module = build(mod, **{**arguments, **trial.arguments})
         after = module.metadata["modules"][module.module_name]["memory"]
     except FaultError:
@@ -213,15 +212,3 @@ def _in_few_words(error: Exception) -> str:
     """Return the beginning of an error's text: its cause, without the advice."""
     text = printable(str(error).partition("\n")[0].partition("; ")[0]).rstrip(".")
     return text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 3]}..."
-
-
-def _context(config: Mapping[str, Any], instruments: Sequence[Any]) -> PassContext:
-    """Return the current PassContext with other options and instruments."""
-    current = PassContext.current()
-    return PassContext(
-        opt_level=current.opt_level,
-        required_pass=list(current.required_pass),
-        disabled_pass=list(current.disabled_pass),
-        instruments=list(instruments),
-        config=dict(config),
-    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tvm_ffi.dataclasses import field, py_class
 
 from usmp.names import PREFERENCE
@@ -100,6 +102,14 @@ class PlannedOperator(FFIObject):
     stop: int
     read: list[str]
     written: list[str]
+
+
+def buffers_by_pool(buffers: Iterable[PlacedBuffer]) -> dict[str, list[PlacedBuffer]]:
+    """Return the buffers of each pool, in order of the names of pools."""
+    by_pool: dict[str, list[PlacedBuffer]] = {}
+    for buffer in buffers:
+        by_pool.setdefault(str(buffer.pool_name), []).append(buffer)
+    return dict(sorted(by_pool.items()))
 
 
 @py_class("usmp.MemoryPlan")

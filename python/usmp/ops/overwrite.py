@@ -6,7 +6,7 @@ import numpy as np
 from tvm import relax, tirx
 
 from usmp.ops.emit import shape_of
-from usmp.ops.statements import call_in_place, loops
+from usmp.ops.statements import call_in_place, fill, loops
 
 
 def overwritten_slice(
@@ -68,12 +68,7 @@ def filled(builder: relax.BlockBuilder, data: relax.Expr, value: np.generic) -> 
         The updated `data`.
     """
     number = tirx.const(value.item(), str(data.ty.dtype))
-
-    def body(data: tirx.Buffer) -> tirx.Stmt:
-        return loops(
-            [int(extent) for extent in data.shape],
-            lambda place: tirx.BufferStore(data, number, list(place)),
-        )
-
-    (result,) = call_in_place(builder, "fill", body, [("data", data)], [0])
+    (result,) = call_in_place(
+        builder, "fill", lambda buffer: fill(buffer, number), [("data", data)], [0]
+    )
     return result

@@ -155,3 +155,9 @@ def loops(extents: Sequence[int], body: Callable[[tuple[tirx.Var, ...]], tirx.St
         return loop(f"i{axis}", extents[axis], lambda index: over(*outer, index))
 
     return over()
+
+
+def fill(buffer: tirx.Buffer, value: tirx.Expr) -> tirx.Stmt:
+    """Return loops that set all elements of a buffer."""
+    extents = [int(extent) for extent in buffer.shape]
+    return loops(extents, lambda place: tirx.BufferStore(buffer, value, list(place)))

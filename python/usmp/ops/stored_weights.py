@@ -15,7 +15,7 @@ from tvm import relax, te, tirx
 
 from usmp.ops.dynamic_quantization import QuantizedSlices
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.rescaling.fixed_point import centered
+from usmp.ops.quantized.rescaling.fixed_point import centered, or_zero
 from usmp.ops.quantized.transposed_convolution import TransposedSide, reached
 from usmp.ops.window import Window
 from usmp.support.errors import UnsupportedModelError
@@ -276,7 +276,7 @@ class _Terms:
             weight = stored.astype("float32")
         else:
             weight = centered(stored, self.weight.zero_point).astype("float32")
-        return _or_zero(has_factor, _or_zero(condition, value) * weight)
+        return or_zero(has_factor, or_zero(condition, value) * weight)
 
     def sums(
         self,
@@ -316,9 +316,3 @@ class _Terms:
 
     def _named(self, tensors: Sequence[te.Tensor]) -> dict[str, te.Tensor]:
         return dict(zip(self.arguments, tensors, strict=True))
-
-
-def _or_zero(condition: tirx.Expr | None, value: tirx.Expr) -> tirx.Expr:
-    if condition is None:
-        return value
-    return tirx.if_then_else(condition, value, tirx.const(0, str(value.ty.dtype)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import tvm_ffi
 from tvm import tirx
@@ -39,6 +38,7 @@ from usmp.objects.target.targets import is_target, target_text
 from usmp.planning.io_pools import IOPools, io_pools_of, preferred_order
 from usmp.planning.state_places import StatePlaces, state_places_of
 from usmp.planning.state_pool import DEFAULT_WORKSPACE_POOL_NAME, workspace_beside
+from usmp.support.reachable import reachable
 from usmp.tir.identity import identity
 
 DEFAULT_CONSTANT_POOL_NAME = "global_const_workspace"
@@ -91,7 +91,8 @@ def assign_pools(mod: IRModule, known: AnnotatedFunctions) -> IRModule:
     chosen = (states.pool, io.pool, *state_attributes, *workspace, *constants)
     pools = tuple(map(identity, chosen)), len(workspace)
     annotated = IRModule(mod.functions, attrs=mod.attrs)
-    assignment = _Assignment(targets, workspace, constants, states, io, module_facts(mod))
+    facts = module_facts(mod)
+    assignment = _Assignment(targets, known_targets, workspace, constants, states, io, facts)
     for variable, func in mod.functions.items():
         if isinstance(func, tirx.PrimFunc):
             name = str(variable.name_hint)
@@ -127,6 +128,7 @@ class _Need:
 @dataclass(frozen=True)
 class _Assignment:
     targets: dict[str, Target | None]
+    known_targets: list[Target]
     workspace: list[PoolInfo]
     constants: list[PoolInfo]
     states: StatePlaces
@@ -138,13 +140,7 @@ class _Assignment:
     def reached_from(self, name: str) -> tuple[Hashable, ...]:
         """Return the key of a PrimFunc and its callees, to any depth, with their targets."""
         graph = self.facts.graph
-        reached = {name: None}
-        pending = [name]
-        while pending:
-            for callee in graph.callees(pending.pop()):
-                if callee not in reached:
-                    reached[callee] = None
-                    pending.append(callee)
+        reached = reachable([name], graph.callees)
         return tuple((n, identity(graph.functions[n]), str(self.targets[n])) for n in reached)
 
     def annotate(self, func: tirx.PrimFunc, name: str) -> tirx.PrimFunc:
@@ -199,14 +195,10 @@ class _Assignment:
         known, answer = self._answers.get(str(pool.pool_name), (None, False))
         if known is None or not known.same_as(pool):
             access = Access.READ if is_constant else Access.UNKNOWN
-            needs = [_Need(target, "", access) for target in self._known_targets]
+            needs = [_Need(target, "", access) for target in self.known_targets]
             answer = all(need.is_met_by(pool) for need in needs)
             self._answers[str(pool.pool_name)] = (pool, answer)
         return answer
-
-    @cached_property
-    def _known_targets(self) -> list[Target]:
-        return list({str(t): t for t in self.targets.values() if t is not None}.values())
 
     def _check(self, stmt: tirx.AllocBuffer, name: str) -> None:
         """Refuse earlier candidate pools that functions cannot access. A pool without targets

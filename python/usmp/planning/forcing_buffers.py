@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from usmp.analysis.pressure import fullest_position
 from usmp.objects import BufferInfo
 from usmp.objects.buffer_problem import problem_of
 from usmp.planning.peak_position import is_live
@@ -58,7 +59,8 @@ def forcing_buffers(buffers: Sequence[BufferInfo], bound: int) -> ForcingBuffers
     if bound <= 0:
         return None
     buffers = [buffer for buffer in buffers if buffer.size_bytes > 0]
-    together = _fullest(buffers)
+    position = fullest_position(buffers)
+    together = [buffer for buffer in buffers if is_live(buffer, position)]
     for members in (together, buffers):
         if members and lower_bound(problem_of(members)) >= bound:
             needed, is_irreducible = _needed(members, bound)
@@ -95,13 +97,6 @@ def _by_search(buffers: Sequence[BufferInfo], bound: int) -> ForcingBuffers | No
         return None
     subset = tuple(buffers[number] for number in solution.infeasible_subset)
     return ForcingBuffers(BY_SEARCH, subset, solution.is_irreducible)
-
-
-def _fullest(buffers: Sequence[BufferInfo]) -> list[BufferInfo]:
-    """Return the buffers that are live at the position with most live bytes."""
-    starts = {int(live.start) for buffer in buffers for live in buffer.live_ranges}
-    live = [[b for b in buffers if is_live(b, start)] for start in sorted(starts)]
-    return max(live, key=lambda members: sum(int(b.size_bytes) for b in members), default=[])
 
 
 def _meet(buffers: Sequence[BufferInfo]) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 
 import numpy as np
 from tvm import tirx
@@ -184,7 +184,7 @@ class _Stack:
         """Return, for each buffer, the conflicting buffers below it."""
         known = self.known
         index = {buffer: number for number, buffer in enumerate(members)}
-        conflicts = [(a, b) for a in members for b in a.conflicts if b in index]
+        conflicts = [(a, b) for a in members for b in a.conflicts if index.get(b, -1) > index[a]]
         separations = {
             (index[low], index[high]): known.distances.get((high, low), known.bytes[low])
             for pair in conflicts
@@ -195,9 +195,11 @@ class _Stack:
             separations,
             [int(buffer.alignment) for buffer in members],
         )
-        planned = _below(members, self.plan.allocations)
-        initial = [{index[other] for other in planned[buffer]} for buffer in members]
-        below = least_at_all_sizes(problem, initial)
+        planned: list[set[int]] = [set() for _ in members]
+        for pair in conflicts:
+            low, high = pair if _fits(*pair, self.plan.allocations) else pair[::-1]
+            planned[index[high]].add(index[low])
+        below = least_at_all_sizes(problem, planned)
         return {
             buffer: [members[other] for other in sorted(below[index[buffer]])] for buffer in members
         }
@@ -228,34 +230,13 @@ class _Stack:
         return values, self._by_values[key]
 
 
-def _below(
-    members: Sequence[BufferInfo], allocations: Mapping[BufferInfo, PoolAllocation]
-) -> dict[BufferInfo, list[BufferInfo]]:
-    """Return, for each buffer, the conflicting buffers below it in a plan.
-
-    Of two buffers at one offset, the one that overwrites the other in place is below.
-    """
-    below: dict[BufferInfo, list[BufferInfo]] = {buffer: [] for buffer in members}
-    conflicts = {buffer: set(buffer.conflicts) for buffer in members}
-    for index, first in enumerate(members):
-        for second in members[index + 1 :]:
-            if second not in conflicts[first] and first not in conflicts[second]:
-                continue
-            if _fits(first, second, allocations):
-                below[second].append(first)
-            else:
-                below[first].append(second)
-    try:
-        tuple(TopologicalSorter(below).static_order())
-    except CycleError as error:
-        raise ArithmeticError("a plan in which buffers lie below each other") from error
-    return below
-
-
 def _fits(
     low: BufferInfo, high: BufferInfo, allocations: Mapping[BufferInfo, PoolAllocation]
 ) -> bool:
-    """Return whether the first of two buffers is the lower one."""
+    """Return whether the first of two buffers is the lower one in a plan.
+
+    Of two buffers at one offset, the one that overwrites the other in place is below.
+    """
     starts = [int(allocations[buffer].byte_offset) for buffer in (low, high)]
     if starts[0] == starts[1]:
         return high in low.overlaps or not int(low.size_bytes)

@@ -7,7 +7,7 @@ need not be made again.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
@@ -17,7 +17,7 @@ from tvm.target import Target
 
 from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.algorithms.least_need import LeastNeed
-from usmp.algorithms.search import Watch, watched
+from usmp.algorithms.search import unwatched, watched
 from usmp.algorithms.solved_problems import shared_solutions
 from usmp.analysis import create_array_buffer_info
 from usmp.analysis.function_targets import function_targets
@@ -225,7 +225,7 @@ class PlanningSession:
         if limit is not None and self.low_above(mod, options, limit) is not None:
             return None
         # Progress is shown only for the final search, which may take long.
-        with nullcontext() if quick == options else watched(_unwatched):
+        with nullcontext() if quick == options else watched(unwatched):
             plan = self.plan(prepared, quick)
         return plan.peaks() if isinstance(plan, Plan) else None
 
@@ -332,7 +332,3 @@ def planning_session(deadline: Deadline | None = None) -> Iterator[PlanningSessi
 
 def _unchanged(mod: IRModule) -> IRModule:
     return mod
-
-
-def _unwatched() -> AbstractContextManager[Watch]:
-    return nullcontext(lambda _: True)

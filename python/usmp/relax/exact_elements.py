@@ -17,6 +17,7 @@ from tvm.ir import TensorLoad
 from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.indices.index_values import Definitions, known_values
 from usmp.tir.identity import identity
+from usmp.tir.nodes import is_const_int
 
 Elements = npt.NDArray[Any]
 
@@ -67,8 +68,8 @@ def _element(func: tirx.PrimFunc) -> tuple[tirx.BufferStore, Definitions] | None
         return None
     extents = []
     for loop, index, extent in zip(loops, stmt.indices, stmt.buffer.ty.shape, strict=True):
-        is_from_zero = _is(loop.min, 0) and loop.step is None
-        is_whole = isinstance(extent, tirx.IntImm) and _is(loop.extent, int(extent))
+        is_from_zero = is_const_int(loop.min, 0) and loop.step is None
+        is_whole = isinstance(extent, tirx.IntImm) and is_const_int(loop.extent, int(extent))
         if not (is_from_zero and is_whole and bound.get(index, index).same_as(loop.loop_var)):
             return None
         extents.append(int(extent))
@@ -81,12 +82,8 @@ def _element(func: tirx.PrimFunc) -> tuple[tirx.BufferStore, Definitions] | None
 def _is_plain(realize: s_tir.SBlockRealize) -> bool:
     """Return whether the block only names its iterations."""
     block = realize.block
-    is_always = _is(realize.predicate, 1) and block.init is None
+    is_always = is_const_int(realize.predicate, 1) and block.init is None
     return is_always and not block.alloc_buffers and not block.match_buffers
-
-
-def _is(expr: tirx.Expr, value: int) -> bool:
-    return isinstance(expr, tirx.IntImm) and int(expr) == value
 
 
 def _elements(

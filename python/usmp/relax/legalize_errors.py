@@ -8,6 +8,7 @@ from tvm.ir import IRModule
 
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.tvm_errors import cannot
+from usmp.tir.nodes import variable_bindings
 
 
 def apply_to_operators(passes: tvm.transform.Pass, mod: IRModule) -> IRModule:
@@ -23,7 +24,7 @@ def apply_to_operators(passes: tvm.transform.Pass, mod: IRModule) -> IRModule:
     except UnsupportedModelError:
         raise
     except Exception as error:
-        for binding in _bindings(mod["main"]):
+        for binding in variable_bindings(mod["main"]):
             try:
                 passes(_alone(mod, binding))
             except Exception as own:
@@ -31,15 +32,6 @@ def apply_to_operators(passes: tvm.transform.Pass, mod: IRModule) -> IRModule:
                 result = f"(result {binding.var.name}: {binding.var.ty})"
                 raise cannot(f"lower operator {name} {result}", own) from own
         raise cannot("lower the model", error) from error
-
-
-def _bindings(main: relax.Function) -> list[relax.VarBinding]:
-    return [
-        binding
-        for block in main.body.blocks
-        for binding in block.bindings
-        if isinstance(binding, relax.VarBinding)
-    ]
 
 
 def _alone(mod: IRModule, binding: relax.VarBinding) -> IRModule:

@@ -29,7 +29,7 @@ from usmp.relax.symbolic_sizes import (
 )
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.text.plain_text import shown
-from usmp.tir.nodes import nodes_of
+from usmp.tir.nodes import is_const_int, nodes_of
 from usmp.tir.op_names import op_name
 
 
@@ -225,7 +225,7 @@ def _reshape(operator: _Operator) -> None:
 def _broadcast_to(operator: _Operator) -> None:
     own, wanted = operator.shape(0), _extents(operator.call.ty)
     for extent, target in zip(reversed(own), reversed(wanted), strict=False):
-        if not (isinstance(extent, IntImm) and int(extent) == 1):
+        if not is_const_int(extent, 1):
             operator.check_equal(extent, target)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from usmp.support.model_operators import name
@@ -89,15 +89,16 @@ def entries_of(buffer: Mapping[str, Any], mains: Sequence[Mapping[str, Any]]) ->
     if buffer["kind"] == "state":
         return [main["entry"] for main in mains if buffer["name"] in main["states"]]
     return [
-        main["entry"]
-        for main in mains
-        if any(_intersect(live, main["positions"]) for live in buffer["live_ranges"])
+        main["entry"] for main in mains if common_ranges(buffer["live_ranges"], [main["positions"]])
     ]
 
 
-def _intersect(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Return whether two half-open intervals intersect."""
-    return max(one[0], other[0]) < min(one[1], other[1])
+def common_ranges(
+    one: Iterable[Sequence[int]], other: Sequence[Sequence[int]]
+) -> list[tuple[int, int]]:
+    """Return the intersections of half-open ranges with others."""
+    pairs = ((max(a, c), min(b, d)) for a, b in one for c, d in other)
+    return [(start, stop) for start, stop in pairs if start < stop]
 
 
 def _row(pool: Mapping[str, Any], buffer: Mapping[str, Any]) -> list[Any]:

@@ -15,9 +15,6 @@ from usmp.support.text.plain_text import shown
 from usmp_solver.solution import Solution
 from usmp_solver.solver import SEARCHES
 
-_FILE_WIDTH = 100
-"""Width of a table in a file, in characters."""
-
 
 def print_solution(
     file: str,
@@ -53,16 +50,6 @@ def print_solution(
     if not solution.is_optimal:
         proved = f"whether the plan is optimal is not proved; {advice}"
     print_text(f"{placed}; {proved}.", console)
-
-
-def solution_table(
-    file: str, solution: Solution, algorithm: str, recorded: Sequence[str] = ()
-) -> str:
-    """Return the text of `print_solution` in the width of a file."""
-    text = io.StringIO()
-    console = Console(file=text, highlight=False, width=_FILE_WIDTH)
-    print_solution(file, solution, algorithm, recorded, console)
-    return text.getvalue()
 
 
 def solution_json(solution: Solution, algorithm: str) -> str:

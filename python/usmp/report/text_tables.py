@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -14,6 +16,9 @@ from rich.text import Text
 from usmp.report.table_layout import Column, Layout, lay_out
 from usmp.support.text.plain_text import shown
 from usmp.support.text.wrapped_text import ELISION, cell_width, elided, wrapped
+
+_FILE_WIDTH = 100
+"""Width of a text in a file, in characters."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,15 @@ class TextTable:
     one_line: frozenset[int] = field(default=frozenset())
     several_lines: frozenset[int] = field(default=frozenset())
     optional: Sequence[int] = ()
+
+
+def printed_text(show: Callable[[Console], object]) -> str:
+    """Return the text that `show` prints, in the width of a file and without colors."""
+    text = io.StringIO()
+    # In a notebook, rich would display the text instead of writing it.
+    settings: dict[str, Any] = {"force_jupyter": False, "force_terminal": False}
+    show(Console(file=text, width=_FILE_WIDTH, highlight=False, color_system=None, **settings))
+    return text.getvalue()
 
 
 def print_table(table: TextTable, console: Console) -> None:

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from usmp.plain.entry_size import LARGEST_SIZE
 from usmp.plain.size_expression import shape_at, shape_text, solved
 from usmp.support.text.plain_text import shown
-
-_LARGEST = 2**31 - 1
-"""Limit of a size, and of the bytes of a tensor."""
 
 Infos = Mapping[str, Mapping[str, Any]]
 """Values of tensors or of sizes in metadata.json, by name."""
@@ -111,10 +109,10 @@ def _given_size(sizes: Infos, name: str, value: int) -> int:
 
 def _checked(sizes: Infos, name: str, value: int, where: str) -> int:
     low, high = sizes[name]["min"], sizes[name]["max"]
-    if not low <= value <= (_LARGEST if high is None else high):
+    if not low <= value <= (LARGEST_SIZE if high is None else high):
         takes = bounds_text(sizes[name])
-        if value > _LARGEST:
-            takes += f", and no size is more than {_LARGEST}"
+        if value > LARGEST_SIZE:
+            takes += f", and no size is more than {LARGEST_SIZE}"
         raise ValueError(f'size "{shown(name)}" is {value}{where}; the model takes {takes}')
     return value
 
@@ -156,10 +154,10 @@ def at_sizes(infos: Infos, sizes: Mapping[str, int]) -> dict[str, dict[str, Any]
 
 
 def _check_bytes(name: str, info: Mapping[str, Any], total: int, sizes: Mapping[str, int]) -> None:
-    if total > _LARGEST:
+    if total > LARGEST_SIZE:
         raise ValueError(
             f'tensor "{shown(name)}" of {described(info)} would take {total} bytes at '
-            f"{sizes_text(sizes)}; a tensor may take {_LARGEST}: choose smaller sizes"
+            f"{sizes_text(sizes)}; a tensor may take {LARGEST_SIZE}: choose smaller sizes"
         )
 
 

@@ -9,6 +9,7 @@ from tvm import tirx
 from tvm.ir import Call, PointerType, PrimType
 
 from usmp.names import ARENA
+from usmp.tir.nodes import int32
 from usmp.tir.op_names import op_name
 
 ALLOCATE_IN_ARENA = "usmp_arena_allocate"
@@ -89,12 +90,12 @@ class DynamicAllocator:
             element type.
         """
         if self.kind == ARENA:
-            arguments = [ALLOCATE_IN_ARENA, self.arena, size_bytes, _int32(alignment)]
+            arguments = [ALLOCATE_IN_ARENA, self.arena, size_bytes, int32(alignment)]
         else:
             known = tvm.DataType(dtype)
             size = tirx.Cast("uint64", size_bytes)
-            kind = [_int32(int(known.type_code)), _int32(int(known.bits))]
-            arguments = [ALLOCATE_WORKSPACE, _int32(_CPU), _int32(0), size, *kind]
+            kind = [int32(int(known.type_code)), int32(int(known.bits))]
+            arguments = [ALLOCATE_WORKSPACE, int32(_CPU), int32(0), size, *kind]
         call = tirx.call_extern("handle", *arguments)
         return tirx.Bind(pointer, call)
 
@@ -103,14 +104,10 @@ class DynamicAllocator:
         if self.kind == ARENA:
             arguments = [RELEASE_IN_ARENA, self.arena, pointer]
         else:
-            arguments = [FREE_WORKSPACE, _int32(_CPU), _int32(0), pointer]
+            arguments = [FREE_WORKSPACE, int32(_CPU), int32(0), pointer]
         return tirx.Evaluate(tirx.call_extern("int32", *arguments))
 
 
 def arena_parameter() -> tirx.Var:
     """Return a new parameter for the arena of a PrimFunc."""
     return tirx.Var("arena", PointerType(PrimType("void")))
-
-
-def _int32(value: int) -> tirx.Expr:
-    return tirx.IntImm("int32", value)

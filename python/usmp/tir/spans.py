@@ -11,7 +11,7 @@ from tvm import relax, tirx
 from tvm.ir import BaseFunc, Call, IRModule, SequentialSpan, Span, Var
 
 from usmp.tir.model_operator import is_of_model, joined_span, single_spans
-from usmp.tir.nodes import nodes_of
+from usmp.tir.nodes import nodes_of, variable_bindings
 
 AnySpan: TypeAlias = "Span | SequentialSpan"
 Spans: TypeAlias = "dict[Var, AnySpan]"
@@ -131,7 +131,7 @@ def _completed(old: relax.Function, known: Spans, new: relax.Function) -> Spans:
     if _sources(known.values()) <= present:
         return completed
     gone = Absorbed()
-    for binding in _bindings(old):
+    for binding in variable_bindings(old):
         var, own = binding.var, known.get(binding.var)
         is_lost = own is not None and not _sources([own]) <= present
         read = nodes_of(binding.value, Var)
@@ -180,7 +180,7 @@ def _lacking(function: relax.Function, known: Spans) -> Spans:
     spans: Spans = {}
     waiting: list[Var] = []
     last = None
-    for binding in _bindings(function):
+    for binding in variable_bindings(function):
         is_call = isinstance(binding.value, Call)
         own = binding.value.span if is_call and is_of_model(binding.value.span) else None
         span = known.get(binding.var) if own is None else own
@@ -199,16 +199,7 @@ def _sources(spans: Iterable[AnySpan]) -> set[str]:
 
 
 def _calls(function: relax.Function) -> list[relax.VarBinding]:
-    return [binding for binding in _bindings(function) if isinstance(binding.value, Call)]
-
-
-def _bindings(function: relax.Function) -> list[relax.VarBinding]:
-    return [
-        binding
-        for block in function.body.blocks[:]
-        for binding in block.bindings[:]
-        if isinstance(binding, relax.VarBinding)
-    ]
+    return [binding for binding in variable_bindings(function) if isinstance(binding.value, Call)]
 
 
 def _has_body(function: object) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import tvm_ffi
 from tvm import tirx
 
+from usmp.tir.nodes import is_const_int
+
 UNROLL_EXPLICIT = "pragma_unroll_explicit"
 """TVM's name of the attribute."""
 
@@ -48,6 +50,6 @@ def _with_value(loop: tirx.For, value: tirx.IntImm) -> tirx.Stmt:
     def fold(add: tirx.Add) -> tirx.Expr:
         if isinstance(add.b, tirx.IntImm) and isinstance(add.a, tirx.IntImm):
             return tirx.IntImm(str(add.ty.dtype), int(add.a) + int(add.b))
-        return add.a if isinstance(add.b, tirx.IntImm) and int(add.b) == 0 else add
+        return add.a if is_const_int(add.b, 0) else add
 
     return tvm_ffi.structural_map(loop.body, [(tirx.Var, replace), (tirx.Add, fold)])

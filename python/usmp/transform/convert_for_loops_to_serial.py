@@ -8,6 +8,7 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.passes import ModulePass, with_prim_funcs
+from usmp.tir.nodes import changed_loop
 
 _CONVERTED = (tirx.ForKind.PARALLEL, tirx.ForKind.VECTORIZED, tirx.ForKind.UNROLLED)
 
@@ -33,14 +34,4 @@ def _with_serial_loops(func: tirx.PrimFunc) -> tirx.PrimFunc:
 def _serial(loop: tirx.For) -> tirx.For:
     if loop.kind not in _CONVERTED:
         return loop
-    return tirx.For(
-        loop.loop_var,
-        loop.min,
-        loop.extent,
-        tirx.ForKind.SERIAL,
-        loop.body,
-        loop.thread_binding,
-        loop.annotations,
-        loop.step,
-        loop.span,
-    )
+    return changed_loop(loop, tirx.ForKind.SERIAL, loop.body)

@@ -39,7 +39,9 @@ from usmp.objects.schedule import FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR
 from usmp.passes import ModulePass
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.planning.offset_expressions import OffsetExpressions
+from usmp.support.reachable import reachable
 from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, global_symbol
+from usmp.tir.nodes import nodes_of
 from usmp.transform.computed_offsets import ComputedOffsets
 
 
@@ -153,33 +155,25 @@ class _Converter:
             places = self._io_tensors(self.plan)
             return IO_TENSOR_POOL_ALLOCATIONS_ATTR.put(converted, places)
         for name in map(entry_function_name, entries):
-            places = self._io_tensors(_allocations(self.functions[name].body))
+            places = self._io_tensors(nodes_of(self.functions[name].body, tirx.AllocBuffer))
             func = IO_TENSOR_POOL_ALLOCATIONS_ATTR.put(converted[name], places)
             converted.update_func(self.mod.get_global_var(name), func)
         return converted
 
     def _used_pools(self) -> dict[str, set[str]]:
         """Return the names of the pools that each PrimFunc and its callees use."""
-        used = {name: self._own_pools(func) for name, func in self.functions.items()}
-        pending = list(self.functions)
-        while pending:
-            name = pending.pop()
-            for caller in self.graph.callers[name]:
-                if not used[name] <= used[caller]:
-                    used[caller] |= used[name]
-                    pending.append(caller)
-        return used
-
-    def _own_pools(self, func: tirx.PrimFunc) -> set[str]:
-        """Return the names of the pools of the allocations in `func`."""
-        used: set[str] = set()
-
-        def on_allocation(stmt: tirx.AllocBuffer) -> None:
-            if stmt in self.plan:
-                used.add(self.plan[stmt].pool_info.pool_name)
-
-        tvm_ffi.structural_walk(func.body, (tirx.AllocBuffer, on_allocation))
-        return used
+        own = {
+            name: {
+                str(self.plan[stmt].pool_info.pool_name)
+                for stmt in nodes_of(func.body, tirx.AllocBuffer)
+                if stmt in self.plan
+            }
+            for name, func in self.functions.items()
+        }
+        return {
+            name: set().union(*(own[other] for other in reachable([name], self.graph.callees)))
+            for name in own
+        }
 
     def _convert(
         self, name: str, func: tirx.PrimFunc, allocated: dict[str, AllocatedPoolInfo]
@@ -320,12 +314,6 @@ class _Converter:
                     )
                 places[name] = self.plan[stmt]
         return places
-
-
-def _allocations(body: tirx.Stmt) -> list[tirx.AllocBuffer]:
-    allocations: list[tirx.AllocBuffer] = []
-    tvm_ffi.structural_walk(body, (tirx.AllocBuffer, allocations.append))
-    return allocations
 
 
 def _is_identical(a: ConstantInfo, b: ConstantInfo) -> bool:

@@ -34,6 +34,7 @@ from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.passes import ModulePass
 from usmp.planning.options import planning_options
+from usmp.support.reachable import reachable
 from usmp.tir.dtypes import item_bytes
 from usmp.tir.dynamic_allocator import (
     ALLOCATOR_FUNCTIONS,
@@ -94,7 +95,8 @@ class LowerDynamicAllocations(ModulePass):
         _check_names(facts.graph)
         kind = planning_options(context.config).dynamic_allocator
         mains = {entry_function_name(entry) for entry in entries_of(mod)}
-        functions = _with_callers(facts.graph, {str(a.function) for a in allocations})
+        allocating = (str(allocation.function) for allocation in allocations)
+        functions = sorted(reachable(allocating, facts.graph.callers.__getitem__))
         _check_results(facts.graph, functions, mains)
         lowered = IRModule(mod.functions, attrs=mod.attrs)
         for name in functions:
@@ -169,16 +171,6 @@ def _check_names(graph: CallGraph) -> None:
                 f"{reserved.pop()} allocates memory of dynamic size, so that no PrimFunc can have "
                 "that name; rename it"
             )
-
-
-def _with_callers(graph: CallGraph, functions: set[str]) -> list[str]:
-    """Return the names of PrimFuncs and of all that call them, to any depth."""
-    names, pending = set(functions), list(functions)
-    while pending:
-        new = set(graph.callers[pending.pop()]) - names
-        names |= new
-        pending += new
-    return sorted(names)
 
 
 def _check_results(graph: CallGraph, functions: list[str], mains: set[str]) -> None:

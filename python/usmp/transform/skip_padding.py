@@ -20,7 +20,7 @@ from tvm.ir import Call, IRModule, TensorLoad
 
 from usmp.analysis.memory.addresses import is_op
 from usmp.passes import ModulePass, with_prim_funcs
-from usmp.tir.nodes import conjuncts, mentions, nodes_of
+from usmp.tir.nodes import changed_loop, conjuncts, is_const_int, mentions, nodes_of
 
 _IF_THEN_ELSE = "prim.if_then_else"
 
@@ -86,7 +86,7 @@ def _is_neutral(operation: type, operand: tirx.Expr) -> bool:
         return False
     value = sym.Analyzer().simplify(operand)
     neutral = 0 if operation is tirx.Add else int(tirx.min_value(dtype))
-    return isinstance(value, tirx.IntImm) and int(value) == neutral
+    return is_const_int(value, neutral)
 
 
 def _reads_memory(expr: tirx.Expr) -> bool:
@@ -106,15 +106,4 @@ def _hoist(loop: tirx.For) -> tirx.Stmt:
     if not outer:
         return loop
     content = tirx.IfThenElse(tirx.all(*inner), body.then_case, None) if inner else body.then_case
-    remaining = tirx.For(
-        loop.loop_var,
-        loop.min,
-        loop.extent,
-        loop.kind,
-        content,
-        loop.thread_binding,
-        loop.annotations,
-        loop.step,
-        loop.span,
-    )
-    return tirx.IfThenElse(tirx.all(*outer), remaining, None)
+    return tirx.IfThenElse(tirx.all(*outer), changed_loop(loop, loop.kind, content), None)

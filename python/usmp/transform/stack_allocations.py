@@ -25,7 +25,7 @@ from usmp.objects.arguments.executor import Executor
 from usmp.objects.attributes.module_attributes import POOL_ARGS_ATTR
 from usmp.plain.c_interface import NO_MEMORY
 from usmp.tir.dynamic_allocator import WORKSPACE_ALIGNMENT, DynamicAllocator
-from usmp.tir.nodes import nodes_of, sequence
+from usmp.tir.nodes import changed_loop, int32, is_const_int, nodes_of, sequence
 from usmp.tir.own_function import own_function_name
 from usmp.tir.tensor_intrin import intrinsic_call
 
@@ -76,7 +76,7 @@ class StackAllocations:
         """Return the new body."""
         statements = self._sequence(self.facts.func.body)
         if not (statements and isinstance(statements[-1], tirx.Return)):
-            statements.append(tirx.Return(_int32(0)))
+            statements.append(tirx.Return(int32(0)))
         return sequence(statements)
 
     def _sequence(self, body: tirx.Stmt) -> list[tirx.Stmt]:
@@ -135,9 +135,9 @@ class StackAllocations:
                     f"{self.facts.name}: buffer {buffer.name} must be aligned to {alignment} bytes,"
                     f" but what TVM's runtime allocates is aligned to {WORKSPACE_ALIGNMENT}"
                 )
-            checks.append(self._end_if(size_bytes < tirx.IntImm("int64", 0), _int32(NO_MEMORY)))
+            checks.append(self._end_if(size_bytes < tirx.IntImm("int64", 0), int32(NO_MEMORY)))
         allocated = self.allocator.allocate(pointer, size_bytes, alignment, str(buffer.dtype))
-        failed = self._end_if(tirx.isnullptr(pointer), _int32(NO_MEMORY))
+        failed = self._end_if(tirx.isnullptr(pointer), int32(NO_MEMORY))
         self.live.append(pointer)
         declared = tirx.DeclBuffer(block.members[0].stmt.buffer, data=pointer)
         return [*checks, allocated, failed, declared]
@@ -184,8 +184,8 @@ class StackAllocations:
     def _return(self, stmt: tirx.Return) -> list[tirx.Stmt]:
         """Return the value, computed first, after all blocks are released."""
         self._check_no_call(stmt)
-        value = _int32(0) if stmt.value is None else stmt.value
-        if not self.returns_status and not (isinstance(value, tirx.IntImm) and int(value) == 0):
+        value = int32(0) if stmt.value is None else stmt.value
+        if not self.returns_status and not is_const_int(value, 0):
             raise ValueError(
                 f"{self.facts.name} returns {value}, but is declared to return nothing; "
                 "it allocates memory of dynamic size, and so returns a status"
@@ -210,10 +210,7 @@ class StackAllocations:
         self._check_no_call([stmt.min, stmt.extent, *([] if stmt.step is None else [stmt.step])])
         if stmt.kind in _AT_ONCE:
             self._check_allocates_nothing(stmt.body, f"loop {stmt.loop_var.name}")
-        body = self._loop(stmt.body)
-        bounds = (stmt.loop_var, stmt.min, stmt.extent, stmt.kind)
-        rest = (stmt.thread_binding, stmt.annotations, stmt.step, stmt.span)
-        return [tirx.For(*bounds, body, *rest)]
+        return [changed_loop(stmt, stmt.kind, self._loop(stmt.body))]
 
     def _while(self, stmt: tirx.While) -> list[tirx.Stmt]:
         self._check_no_call(stmt.condition)
@@ -280,7 +277,3 @@ def _leaves(stmt: tirx.Stmt) -> bool:
     """Return whether no later statement of the sequence runs after this one."""
     jumps = isinstance(stmt, tirx.Evaluate) and any(is_op(stmt.value, jump) for jump in _JUMPS)
     return jumps or isinstance(stmt, tirx.Return | tirx.Break | tirx.Continue)
-
-
-def _int32(value: int) -> tirx.Expr:
-    return tirx.IntImm("int32", value)

@@ -13,11 +13,12 @@ import usmp
 from support.compilers import run_compiler
 from support.lazy import lazy
 from support.onnx_models import Graph, Reference
-from usmp.codegen.c.small_floats import bits_of, conversion_name
+from usmp.codegen.c.small_floats import bits_of
 from usmp.codegen.c.source_files import C_CONVERSIONS
 from usmp.codegen.c.types import UnsupportedInC
 from usmp.codegen.llvm import UnsupportedByLLVM
 from usmp.runtime import HostModule
+from usmp.tir.intrinsics import conversion_function
 
 import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
@@ -139,11 +140,11 @@ def conversions(tmp_path_factory):
     found = {}
     small = ("float16", "bfloat16")
     for target, source in [*((s, "float32") for s in small), *(("float32", s) for s in small)]:
-        function = library[conversion_name(target, source)]
+        function = library[conversion_function(target, source)]
         types = (number, bits) if target == "float32" else (bits, number)
         function.restype, function.argtypes = types[0], [types[1]]
         found[target, source] = function
-    assert {conversion_name(*types) for types in found} == set(C_CONVERSIONS)
+    assert {conversion_function(*types) for types in found} == set(C_CONVERSIONS)
     return found
 
 

@@ -16,7 +16,7 @@ from usmp.analysis.memory.buffer_size import has_static_size
 from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
 from usmp.tir.dtypes import item_bytes
 from usmp.tir.intrinsics import arithmetic_function, size_function
-from usmp.tir.nodes import nodes_of
+from usmp.tir.nodes import is_const_int, nodes_of
 
 _INT64 = "int64"
 _OPERATIONS: dict[type, str] = {
@@ -109,7 +109,7 @@ def dynamic_size(stmt: tirx.AllocBuffer, function: str) -> DynamicSize:
     if "vscale" in str(buffer.dtype):
         raise ValueError(f"{prefix} has scalable vectors, whose bytes only the processor knows")
     offset = buffer.elem_offset
-    if buffer.strides[:] or not (offset is None or _is_zero(offset)):
+    if buffer.strides[:] or not (offset is None or is_const_int(offset, 0)):
         raise ValueError(
             f"{prefix} has strides or an element offset; declare it without them, and a view of it "
             "(T.decl_buffer) with them"
@@ -172,7 +172,7 @@ class _Widening:
                     "in a variable"
                 )
             return operation(a, b)
-        if operation is tirx.Mul and _is_one(a):
+        if operation is tirx.Mul and is_const_int(a, 1):
             return b
         plain = operation(a, b)
         if not any(map(_may_not_fit, (a, b))) and self._fits(plain):
@@ -193,11 +193,3 @@ def _may_not_fit(expr: tirx.Expr) -> bool:
         isinstance(call.args[0], StringImm) and call.args[0].value in functions
         for call in nodes_of(expr, Call)
     )
-
-
-def _is_zero(expr: tirx.Expr) -> bool:
-    return isinstance(expr, tirx.IntImm) and int(expr) == 0
-
-
-def _is_one(expr: tirx.Expr) -> bool:
-    return isinstance(expr, tirx.IntImm) and int(expr) == 1

@@ -8,7 +8,7 @@ from tvm.ir import Call, GenericConst, GlobalVar, IRModule, Var
 from tvm.tirx import PrimFunc
 
 from usmp.analysis.integers.integer_ranges import Range, hull
-from usmp.tir.nodes import nodes_of
+from usmp.tir.nodes import fields_of, nodes_of
 from usmp.tir.op_names import op_name
 
 _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
@@ -23,7 +23,7 @@ def argument_ranges(mod: IRModule) -> dict[GlobalVar, dict[Var, Range]]:
             continue
         for call in nodes_of(func.body, Call):
             if op_name(call) in _CALLS:
-                _join(ranges, call.args[0], list(map(_range, _fields(call.args[1]))))
+                _join(ranges, call.args[0], list(map(_range, fields_of(call.args[1]))))
     return {
         variable: _known(func, ranges.get(variable, []))
         for variable, func in mod.functions.items()
@@ -34,10 +34,6 @@ def argument_ranges(mod: IRModule) -> dict[GlobalVar, dict[Var, Range]]:
 def _known(func: PrimFunc, ranges: list[Range | None]) -> dict[Var, Range]:
     by_param = zip(func.params, ranges, strict=False)
     return {param: values for param, values in by_param if values is not None}
-
-
-def _fields(arguments: relax.Expr) -> list[relax.Expr]:
-    return list(arguments.fields) if isinstance(arguments, relax.Tuple) else [arguments]
 
 
 def _range(expr: relax.Expr) -> Range | None:

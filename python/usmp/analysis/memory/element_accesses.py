@@ -20,7 +20,7 @@ from usmp.analysis.memory.walk.events import (
     Operate,
     Pass,
 )
-from usmp.tir.nodes import nodes_of
+from usmp.tir.nodes import is_const_int, nodes_of
 
 _THREADS = ("thread_extent", "virtual_thread")
 _UNROLLS = frozenset(
@@ -179,16 +179,14 @@ class _Fold:
     def enter_loop(self, stmt: tirx.For, head: Evaluation) -> None:
         if any(str(key) not in _UNROLLS for key in stmt.annotations):
             self.found.is_reordered = True
-        is_simple = stmt.step is None or (
-            isinstance(stmt.step, int | tirx.IntImm) and int(stmt.step) == 1
-        )
+        is_simple = stmt.step is None or is_const_int(stmt.step, 1)
         if not is_simple or stmt.kind == tirx.ForKind.THREAD_BINDING:
             raise ValueError("a loop that is not lowered")
         if stmt.kind != tirx.ForKind.SERIAL:
             self.found.is_serial = False
         self.evaluate(head)
         self.found.read_again.update(part.buffer for part in head.parts if isinstance(part, Load))
-        starts_at_zero = isinstance(stmt.min, tirx.IntImm) and int(stmt.min) == 0
+        starts_at_zero = is_const_int(stmt.min, 0)
         loop = ElementLoop(stmt.loop_var, stmt.extent) if starts_at_zero else ElementLoop()
         self.loops.append(loop)
 

@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tvm import tirx
 from tvm.ir import IRModule, PointerType
@@ -33,6 +33,7 @@ from usmp.analysis.memory.walk.event_walk import memory_events
 from usmp.analysis.memory.walk.events import Event
 from usmp.objects.extern_kernel import ExternKernel, kernels_of
 from usmp.support.found import Found
+from usmp.support.reachable import reachable
 from usmp.support.tvm_errors import report_faults
 
 _Found = TypeVar("_Found")
@@ -73,8 +74,8 @@ class FunctionFacts:
         self._liveness: FunctionLiveness | None = None
         self._overlap: SafeOverlap | None = None
         self._effect: Effect | None = None
-        self._used_bytes: dict[int, int | None] = {}
-        self._found: dict[Hashable, Any] = {}
+        self._used_bytes = Found()
+        self._found = Found()
 
     def once(self, what: Hashable, find: Callable[[FunctionFacts], _Found]) -> _Found:
         """Return the result of `find`, computed once for each key.
@@ -84,11 +85,8 @@ class FunctionFacts:
         what
             the key of the result.
         """
-        if what not in self._found:
-            with report_faults(f"to analyze operator {self.name}"):
-                self._found[what] = find(self)
-        result: _Found = self._found[what]
-        return result
+        reported = report_faults(f"to analyze operator {self.name}")(find)
+        return self._found.once(what, lambda: reported(self))
 
     @property
     def liveness(self) -> FunctionLiveness:
@@ -183,13 +181,8 @@ class FunctionFacts:
         """The pointers and buffers through which it or a callee may write, with their sources.
 
         Another view of written memory need not be in the set."""
-        pointers = set(self.liveness.written)
-        pending = list(pointers)
-        while pending:
-            new = set(self.points_to.sources.get(pending.pop(), ())) - pointers
-            pointers |= new
-            pending += new
-        return pointers
+        sources = self.points_to.sources
+        return set(reachable(self.liveness.written, lambda pointer: sources.get(pointer, ())))
 
     @property
     def written_parameters(self) -> set[int]:
@@ -203,10 +196,10 @@ class FunctionFacts:
 
     def used_bytes(self, index: int) -> int | None:
         """Return the used bytes of a parameter's memory (see the function `used_bytes`)."""
-        if index not in self._used_bytes:
-            param = self.func.params[index]
-            self._used_bytes[index] = used_bytes(param, self.points_to, self.liveness)
-        return self._used_bytes[index]
+        param = self.func.params[index]
+        return self._used_bytes.once(
+            index, lambda: used_bytes(param, self.points_to, self.liveness)
+        )
 
     @cached_property
     def _effects_of_callees(self) -> dict[str, Effect]:
@@ -231,15 +224,13 @@ class FactStore:
 
     def __init__(self) -> None:
         self._facts: dict[object, FunctionFacts] = {}
-        self._calls: dict[tirx.Stmt, list[PossibleCall]] = {}
+        self._calls = Found()
         self._accessed = KeptBytes()
         self._shared = Found()
 
     def possible_calls(self, body: tirx.Stmt) -> Sequence[PossibleCall]:
         """Return the possible calls in a body (see the function `possible_calls`)."""
-        if body not in self._calls:
-            self._calls[body] = possible_calls(body)
-        return self._calls[body]
+        return self._calls.once(body, lambda: possible_calls(body))
 
     def facts_of(
         self, name: str, graph: CallGraph, callees: Mapping[str, FunctionFacts]

@@ -46,6 +46,7 @@ from usmp.analysis.memory.walk.events import (
     Region,
 )
 from usmp.analysis.memory.walk.walk_state import Loop, MemoryState, Statement
+from usmp.support.reachable import reachable
 from usmp.tir.dtypes import item_bytes
 
 
@@ -323,13 +324,8 @@ class _Fold:
         """Record pointers that C declares as writable, although a kernel states only reads.
 
         The declaration of a kernel does not depend on its statement."""
-        pending, seen = [*pointers], set[tirx.Var]()
-        while pending:
-            pointer = pending.pop()
-            if pointer not in seen:
-                seen.add(pointer)
-                pending += self.points.sources.get(pointer, ())
-        self.written |= seen
+        sources = self.points.sources
+        self.written.update(reachable(pointers, lambda pointer: sources.get(pointer, ())))
 
     def splice(self, called: CallFunction) -> None:
         """Insert the liveness of a called PrimFunc at this position, after its arguments."""

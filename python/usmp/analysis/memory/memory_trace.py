@@ -40,7 +40,7 @@ from usmp.analysis.memory.walk.events import (
     Pass,
     Region,
 )
-from usmp.tir.nodes import nodes_of
+from usmp.tir.nodes import is_const_int, nodes_of
 
 
 def fold_trace(
@@ -277,10 +277,6 @@ class _Fold:
 
     def stated_addresses(self, argument: tirx.Expr) -> tuple[Address, ...]:
         """Return the addresses of an argument; a `tvm_access_ptr` without offset is its pointer."""
-        if is_op(argument, "tirx.tvm_access_ptr") and _is_zero(argument.args[2]):
+        if is_op(argument, "tirx.tvm_access_ptr") and is_const_int(argument.args[2], 0):
             argument = argument.args[1]
         return self.points.addresses_of(argument)
-
-
-def _is_zero(expr: tirx.Expr) -> bool:
-    return isinstance(expr, tirx.IntImm) and int(expr) == 0

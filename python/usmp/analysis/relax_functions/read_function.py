@@ -21,7 +21,7 @@ from usmp.analysis.relax_functions.function_memory import (
     device_index_of,
     scope_of,
 )
-from usmp.tir.nodes import nodes_of
+from usmp.tir.nodes import bindings_of, nodes_of
 from usmp.tir.op_names import op_name
 
 Referred = frozenset[int]
@@ -41,12 +41,6 @@ def read_function(mod: IRModule, name: str, is_managed: Callable[[Call], bool]) 
         returns whether a planner places the tensor of an `R.builtin.alloc_tensor`.
     """
     return _Reader(mod, name, is_managed).read(mod[name])
-
-
-def bindings_of(body: relax.SeqExpr) -> Iterator[relax.Binding]:
-    """Yield the bindings of a sequence, in order."""
-    for block in body.blocks[:]:
-        yield from block.bindings[:]
 
 
 class _Reader:

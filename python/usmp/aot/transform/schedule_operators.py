@@ -25,7 +25,7 @@ from tvm.sym import Analyzer
 from usmp.analysis.memory.addresses import is_op
 from usmp.objects.schedule import ROW_SCHEDULE_ATTR, with_row_schedule
 from usmp.passes import ModulePass, with_prim_funcs
-from usmp.tir.nodes import nodes_of
+from usmp.tir.nodes import is_const_int, nodes_of
 
 Count: TypeAlias = "int | tirx.Expr"
 
@@ -112,13 +112,14 @@ def _reduces_rows(reduction: s_tir.SBlock) -> bool:
     axes = []
     for iter_var in reduction.iter_vars:
         analyzer.bind(iter_var.var, iter_var.dom)
-        if iter_var.iter_type == tirx.IterVar.CommReduce and not _is_one(iter_var.dom.extent):
+        is_reduced = iter_var.iter_type == tirx.IterVar.CommReduce
+        if is_reduced and not is_const_int(iter_var.dom.extent, 1):
             axes.append(iter_var)
     (region,) = reduction.reads
     for extent, part in zip(region.source.shape, region.region, strict=True):
-        if not _is_one(extent):
+        if not is_const_int(extent, 1):
             row = analyzer.simplify(part.min)
-            return _is_one(part.extent) and bool(axes) and row.same_as(axes[0].var)
+            return is_const_int(part.extent, 1) and bool(axes) and row.same_as(axes[0].var)
     return False
 
 
@@ -256,7 +257,7 @@ def _loops_that_select(
             }
             for indices in reads
         ]
-        if not set.intersection(*dimensions) and not _is_one(node.extent):
+        if not set.intersection(*dimensions) and not is_const_int(node.extent, 1):
             break
         selecting.append(loop)
     return selecting
@@ -270,16 +271,12 @@ def _indices(
     values = {iter_var.var: value for iter_var, value in _bound_iter_vars(schedule, consumer)}
     return [
         [
-            values.get(r.min) if isinstance(r.min, tirx.Var) and _is_one(r.extent) else None
+            values.get(r.min) if isinstance(r.min, tirx.Var) and is_const_int(r.extent, 1) else None
             for r in region.region
         ]
         for region in _get(schedule, consumer).reads
         if any(region.source.same_as(buffer) for buffer in buffers)
     ]
-
-
-def _is_one(expr: tirx.Expr) -> bool:
-    return isinstance(expr, tirx.IntImm) and int(expr) == 1
 
 
 def _number_of_elements(buffer: tirx.Buffer) -> Count:

@@ -10,7 +10,7 @@ from usmp.analysis.integers.integer_ranges import Range, type_range
 from usmp.analysis.memory.calls import CallResolver
 from usmp.codegen.c.calls import may_have_effects
 from usmp.tir.dtypes import is_float
-from usmp.tir.nodes import conjuncts
+from usmp.tir.nodes import conjuncts, is_const_int
 
 _MIRRORED: dict[type, type] = {
     tirx.EQ: tirx.EQ,
@@ -36,8 +36,8 @@ def comparison_with_limit(expr: tirx.Expr, calls: CallResolver) -> str | None:
     small, large = (expr.b, expr.a) if reversed_ else (expr.a, expr.b)
     least, greatest = type_range(dtype)
     if isinstance(expr, (tirx.LT, tirx.GT)):
-        return "0" if _is_value(small, greatest) or _is_value(large, least) else None
-    return "1" if _is_value(small, least) or _is_value(large, greatest) else None
+        return "0" if is_const_int(small, greatest) or is_const_int(large, least) else None
+    return "1" if is_const_int(small, least) or is_const_int(large, greatest) else None
 
 
 def is_contradiction(expr: tirx.And, calls: CallResolver) -> bool:
@@ -75,7 +75,3 @@ def _bound(expr: tirx.Expr) -> tuple[Var, Range] | None:
         tirx.GT: (value + 1, greatest),
         tirx.GE: (value, greatest),
     }[kind]
-
-
-def _is_value(expr: tirx.Expr, value: int) -> bool:
-    return isinstance(expr, IntImm) and int(expr) == value

@@ -28,7 +28,7 @@ from usmp.codegen.c.operand import (
     converted,
     infix,
 )
-from usmp.codegen.c.small_floats import bits_of, conversion_name
+from usmp.codegen.c.small_floats import bits_of
 from usmp.codegen.c.source_files import C_CONVERSIONS, is_of_mve, tensor_intrinsics
 from usmp.codegen.c.types import (
     UnsupportedInC,
@@ -38,8 +38,9 @@ from usmp.codegen.c.types import (
 )
 from usmp.codegen.c.value_types import passed_type, pointer_type, value_type
 from usmp.tir.dtypes import is_float
-from usmp.tir.intrinsics import SATURATE_INT8, is_low_bits_function
+from usmp.tir.intrinsics import SATURATE_INT8, conversion_function, is_low_bits_function
 from usmp.tir.math_functions import MATH_FUNCTIONS
+from usmp.tir.nodes import is_const_int
 
 _BINARY: dict[type, tuple[str, Level]] = {
     tirx.Mul: ("*", Level.MULTIPLY),
@@ -200,7 +201,7 @@ class ExpressionPrinter:
         """Return the conversion from or to an element type that C lacks."""
         # Convert by way of float, because each float is a double, too.
         through = "float32" if target == "float64" else target
-        if conversion_name(through, source) not in C_CONVERSIONS:
+        if conversion_function(through, source) not in C_CONVERSIONS:
             raise UnsupportedInC(
                 f"{source} to {target} is not supported: {expr}; only float16 and bfloat16 are "
                 "computed with, by way of float32; change the type in the model"
@@ -291,7 +292,7 @@ class ExpressionPrinter:
         if load.source in self.scalars:
             return Operand(f"&{self._name(load.source)}", Level.UNARY)
         name, index = self._name(load.source), _only_index(load.source, list(load.indices))
-        if isinstance(index, IntImm) and int(index) == 0:
+        if is_const_int(index, 0):
             return Operand(name)
         return Operand(f"{name} + {self._visit(index).inside(Level.MULTIPLY)}", Level.ADD)
 

@@ -24,7 +24,7 @@ from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
 from usmp.support.model_operators import titles
 from usmp.support.tvm_errors import report_faults
 from usmp.tir.model_operator import operators_in
-from usmp.tir.nodes import mentions
+from usmp.tir.nodes import is_const_int, mentions
 from usmp.tir.own_function import own_function_name
 from usmp.tir.tensor_intrin import intrinsic_call
 from usmp.tir.unrolled_loops import unrolled_iterations
@@ -304,7 +304,7 @@ class _FunctionPrinter:
         name = self.names[stmt.loop_var] = self.scope.unique(stmt.loop_var.name)
         index = c_type(str(stmt.loop_var.ty.dtype))
         start = self.expressions.print(stmt.min)
-        is_zero = isinstance(stmt.min, IntImm) and int(stmt.min) == 0
+        is_zero = is_const_int(stmt.min, 0)
         stop = self._loop_constant(
             f"{name}_stop", stmt.extent if is_zero else stmt.min + stmt.extent
         )
@@ -331,7 +331,7 @@ class _FunctionPrinter:
         if stmt.value is not None and result_type(self.func) != "void":
             self._line(f"return {self.expressions.print(stmt.value)};")
             return
-        if stmt.value is not None and not (isinstance(stmt.value, IntImm) and int(stmt.value) == 0):
+        if stmt.value is not None and not is_const_int(stmt.value, 0):
             raise UnsupportedInC(f"a PrimFunc that returns a value: {stmt.value}")
         self._line("return;")
 
@@ -373,7 +373,7 @@ def _require_flat(buffer: Var) -> None:
 
 
 def _is_zero(expr: tirx.Expr | None) -> bool:
-    return expr is None or (isinstance(expr, IntImm) and int(expr) == 0)
+    return expr is None or is_const_int(expr, 0)
 
 
 def _sets(stmt: tirx.Stmt | None, scalar: Var) -> bool:

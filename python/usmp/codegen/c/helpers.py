@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, field
 from functools import cache
 
-from usmp.codegen.c.small_floats import conversion_name
 from usmp.codegen.c.source_files import (
     C_ARITHMETIC,
     C_CONVERSIONS,
@@ -16,6 +15,7 @@ from usmp.codegen.c.source_files import (
     tensor_intrinsics,
 )
 from usmp.codegen.c.types import UnsupportedInC, c_type
+from usmp.tir.intrinsics import conversion_function
 
 _ARITHMETIC = C_INTRINSICS | C_ARITHMETIC | C_SIZES
 
@@ -95,7 +95,7 @@ class Helpers:
 
     def conversion(self, target: str, source: str) -> str:
         """Define a conversion from or to a floating-point type that C lacks; return its name."""
-        function = conversion_name(target, source)
+        function = conversion_function(target, source)
         self.definitions[function] = C_CONVERSIONS[function]
         return function
 

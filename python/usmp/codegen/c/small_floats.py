@@ -10,11 +10,6 @@ import numpy as np
 from usmp.codegen.c.types import UnsupportedInC
 
 
-def conversion_name(target: str, source: str) -> str:
-    """Return the key that `C_CONVERSIONS` has for a conversion if it is supported."""
-    return f"tvmgen_{target}_of_{source}"
-
-
 def bits_of(value: float, dtype: str) -> int:
     """Return the bits of the nearest float16 or bfloat16 number, or of a float8 zero.
 

@@ -11,6 +11,7 @@ from tvm.ir import TensorLoad, Var
 from usmp.analysis.integers.addressed import addressed
 from usmp.analysis.memory.calls import CallResolver
 from usmp.codegen.c.calls import may_have_effects
+from usmp.support.reachable import reachable
 from usmp.tir.nodes import nodes_of
 
 
@@ -43,13 +44,7 @@ def used_variables(body: tirx.Stmt, calls: CallResolver) -> set[Var]:
         (Var, on_variable),
     ]
     tvm_ffi.structural_walk(body, callbacks, order="pre")
-    pending = list(used)
-    while pending:
-        value = declared.pop(pending.pop(), None)
-        if value is not None:
-            pending += nodes_of(value, Var)
-            used.update(nodes_of(value, Var))
-    return used
+    return set(reachable(used, lambda var: nodes_of(declared[var], Var) if var in declared else ()))
 
 
 def scalar_allocations(body: tirx.Stmt) -> set[Var]:

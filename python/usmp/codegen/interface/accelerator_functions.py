@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.codegen.c.names import Scope, sanitise_all
+from usmp.objects.attributes.attribute import plain
 from usmp.objects.attributes.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.ops.accelerator_function import AcceleratorFunction
 
@@ -52,15 +53,6 @@ def parameter_names(function: AcceleratorFunction) -> list[str]:
     """Return the C names of the tensors that the function takes."""
     scope = Scope([DEVICE])
     return [scope.unique(str(parameter.name)) for parameter in function.parameters]
-
-
-def plain(value: Any) -> Any:
-    """Convert a value of TVM's containers to Python's containers, for JSON."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value if not isinstance(value, str) else str(value)
-    if isinstance(value, Mapping):
-        return {str(name): plain(element) for name, element in value.items()}
-    return [plain(element) for element in value]
 
 
 def function_metadata(function: AcceleratorFunction) -> dict[str, Any]:

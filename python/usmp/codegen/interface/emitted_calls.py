@@ -11,8 +11,8 @@ from tvm.ir import Call, IRModule, PointerType
 
 from usmp.analysis.memory.facts import FunctionFacts, module_facts
 from usmp.analysis.operator_statements import operator_statements
+from usmp.codegen.interface.entry_facts import pool_parameters
 from usmp.objects import ConstantPoolInfo
-from usmp.objects.attributes.module_attributes import POOL_ARGS_ATTR
 from usmp.objects.attributes.operator_attributes import (
     OPERATOR_SHAPES_ATTR,
     SEGMENT_ATTR,
@@ -78,7 +78,7 @@ class EmittedCall:
     inputs: list[OperatorTensor]
     outputs: list[OperatorTensor]
     schedules: list[Schedule] = field(default_factory=list)
-    segments: list[dict[str, Any]] = field(default_factory=list)
+    segments: list[Mapping[str, Any]] = field(default_factory=list)
     model_operators: tuple[ModelOperator, ...] = ()
 
     @property
@@ -128,7 +128,11 @@ def model_operators(mod: IRModule) -> dict[str, tuple[ModelOperator, ...]]:
 def _emitted_call(mod: IRModule, main: FunctionFacts, entry: str, calls: list[Call]) -> EmittedCall:
     origins = operators_in(joined_span(call.span for call in calls))
     emitted = EmittedCall(entry, [], [], [], [], model_operators=origins)
-    constant = _constant_pools(main.func)
+    constant = {
+        param
+        for param, pool in pool_parameters(main.func).items()
+        if isinstance(pool.pool_info, ConstantPoolInfo)
+    }
     largest = {str(s.name): s.noted_value for s in symbolic_sizes(main.func)}
     for call in calls:
         called = main.calls.resolve(call)
@@ -139,7 +143,7 @@ def _emitted_call(mod: IRModule, main: FunctionFacts, entry: str, calls: list[Ca
         schedule = SCHEDULE_ATTR.of(callee.func)
         emitted.schedules.extend([] if schedule is None else [schedule])
         segment = SEGMENT_ATTR.of(callee.func)
-        emitted.segments.extend([] if segment is None else [_plain(segment)])
+        emitted.segments.extend([] if segment is None else [segment])
         shapes = _shapes(mod, callee.func, largest)
         arguments = zip(callee.func.params, main.calls.passed(called), strict=False)
         for index, (param, argument) in enumerate(arguments):
@@ -150,29 +154,6 @@ def _emitted_call(mod: IRModule, main: FunctionFacts, entry: str, calls: list[Ca
             is_written = index in callee.written_parameters
             (emitted.outputs if is_written else emitted.inputs).append(tensor)
     return emitted
-
-
-def _plain(segment: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of the attribute `segment` as JSON."""
-    return {
-        str(key): int(value)
-        if isinstance(value, int)
-        else str(value)
-        if isinstance(value, str)
-        else [str(name) for name in value]
-        for key, value in segment.items()
-    }
-
-
-def _constant_pools(main: tirx.PrimFunc) -> set[tirx.Var]:
-    """Return the parameters that are constant pools; pools are the last parameters."""
-    pools = list(POOL_ARGS_ATTR.of(main) or ())
-    params = list(main.params)[len(main.params) - len(pools) :]
-    return {
-        param
-        for param, pool in zip(params, pools, strict=True)
-        if isinstance(pool.pool_info, ConstantPoolInfo)
-    }
 
 
 def _shapes(

@@ -12,7 +12,7 @@ from tvm.ir import TensorLoad, Var
 from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.facts import FunctionFacts, ModuleFacts
-from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer
+from usmp.objects import AllocatedPoolInfo, BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer
 from usmp.objects.attributes.module_attributes import POOL_ARGS_ATTR
 
 
@@ -120,13 +120,17 @@ class _View:
         return self.pool == str(buffer.pool_name) and is_there
 
 
+def pool_parameters(func: tirx.PrimFunc) -> dict[Var, AllocatedPoolInfo]:
+    """Return the pools of a planned PrimFunc, by its last parameters."""
+    pools = list(POOL_ARGS_ATTR.of(func) or ())
+    return dict(zip(func.params[len(func.params) - len(pools) :], pools, strict=True))
+
+
 def _views(facts: FunctionFacts) -> list[_View]:
     """Return the buffers that a planned PrimFunc declares in pools."""
     func = facts.func
-    args = list(POOL_ARGS_ATTR.of(func) or ())
-    pointers = func.params[len(func.params) - len(args) :]
     pools: dict[Var, str] = {
-        pointer: str(arg.pool_info.pool_name) for pointer, arg in zip(pointers, args, strict=True)
+        pointer: str(pool.pool_info.pool_name) for pointer, pool in pool_parameters(func).items()
     }
     views: list[_View] = []
 

@@ -11,7 +11,7 @@ from usmp.analysis.memory.facts import module_facts
 from usmp.codegen.c.names import not_a_macro, sanitise, symbol_prefix
 from usmp.codegen.interface.accelerator_functions import device_names
 from usmp.codegen.interface.entry_facts import UsedState, used_states
-from usmp.codegen.interface.entry_sizes import TAKEN_MACROS, symbolic_extents
+from usmp.codegen.interface.entry_sizes import TAKEN_MACROS, beginning_of_macros, symbolic_extents
 from usmp.codegen.interface.pool_parameter import PoolParameter
 from usmp.objects import BufferInfoKind, MemoryPlan, PlacedBuffer, PoolAllocation, TensorInfo
 from usmp.objects.attributes.module_attributes import (
@@ -311,11 +311,11 @@ def member_names(
                 has_callback = str(info.name) in with_callbacks
                 name, number = sanitise(asked_name), 0
                 while not members.isdisjoint(_members(name, has_callback)) or not is_free(
-                    tensor_macro(entry, name), entry, info
+                    beginning_of_macros(entry, name), entry, info
                 ):
                     number += 1
                     name = not_a_macro(f"{sanitise(asked_name)}_{number}")
-                holders.setdefault(tensor_macro(entry, name), (entry, info))
+                holders.setdefault(beginning_of_macros(entry, name), (entry, info))
                 members |= _members(name, has_callback)
                 names[-1].append(name)
     return names
@@ -327,19 +327,6 @@ def _members(c_name: str, has_callback: bool) -> set[str]:
         return {c_name}
     callbacks = {callback_member(struct, c_name) for struct in ("inputs", "outputs")}
     return {c_name, context_member(c_name), *callbacks}
-
-
-def tensor_macro(entry: str, c_name: str) -> str:
-    """Return the beginning of a tensor's macro names after the module's prefix.
-
-    Parameters
-    ----------
-    entry
-        the name of the entry; empty if macros have none.
-    c_name
-        the tensor's name in C.
-    """
-    return f"{entry}_{c_name}".upper() if entry else c_name.upper()
 
 
 def _preserves_inputs(buffers: Sequence[PlacedBuffer]) -> bool:

@@ -67,13 +67,22 @@ def name_sizes(
             while name in members or not _is_free(holders, entry, name, bounds):
                 number += 1
                 name = not_a_macro(f"{sanitise(str(size.name))}_{number}")
-            holders.setdefault(_macro(entry, name), (entry, bounds))
+            holders.setdefault(beginning_of_macros(entry, name), (entry, bounds))
             members.add(name)
             named[-1].append(EntrySize(str(size.name), name, *bounds))
     return named
 
 
-def _macro(entry: str, name: str) -> str:
+def beginning_of_macros(entry: str, name: str) -> str:
+    """Return the beginning of the macros of a tensor or size, after the module's prefix.
+
+    Parameters
+    ----------
+    entry
+        the name of the entry; empty if macros have none.
+    name
+        the name of the tensor or size in C.
+    """
     return f"{entry}_{name}".upper() if entry else name.upper()
 
 
@@ -84,5 +93,5 @@ def _is_free(
     bounds: _SizeBounds,
 ) -> bool:
     """Return whether the macro name is unused, or used by another entry with equal bounds."""
-    holder = holders.get(_macro(entry, name))
+    holder = holders.get(beginning_of_macros(entry, name))
     return holder is None or (holder[0] != entry and holder[1] == bounds)

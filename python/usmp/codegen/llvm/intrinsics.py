@@ -37,6 +37,7 @@ from usmp.tir.intrinsics import (
     SIGMOID_INDEX,
     arithmetic_function,
 )
+from usmp.tir.nodes import int32
 
 Intrinsic: TypeAlias = Callable[..., Expr]
 
@@ -85,8 +86,8 @@ def intrinsic_function(name: str) -> tirx.PrimFunc:
 
 
 def _multiply(b: Bindings, value: Expr, multiplier: Expr, shift: Expr) -> Expr:
-    left = b.let("left", Select(shift > 0, shift, _int32(0)))
-    right = b.let("right", Select(shift > 0, _int32(0), -shift))
+    left = b.let("left", Select(shift > 0, shift, int32(0)))
+    right = b.let("right", Select(shift > 0, int32(0), -shift))
     shifted = _as("int64", _as("int32", _as("uint32", value) << _as("uint32", left)))
     high = b.let("high", _as("int32", _high_product(shifted, multiplier)))
     ones = (_uint32(1) << _as("uint32", right)) - _uint32(1)
@@ -97,7 +98,7 @@ def _multiply(b: Bindings, value: Expr, multiplier: Expr, shift: Expr) -> Expr:
 
 def _multiply_64(b: Bindings, value: Expr, multiplier: Expr, shift: Expr) -> Expr:
     rounded = (multiplier + (1 << 15)) >> 16
-    reduced = _as("int64", Select(multiplier < 0x7FFF0000, rounded, _int32(0x7FFF)))
+    reduced = _as("int64", Select(multiplier < 0x7FFF0000, rounded, int32(0x7FFF)))
     right = b.let("right", _as("int64", 15 - shift))
     return _as("int32", (value * reduced + (_int64(1) << (right - 1))) >> right)
 
@@ -118,7 +119,7 @@ def _multiply_as_float(b: Bindings, value: Expr, multiplier: Expr, shift: Expr) 
 
 
 def _multiply_by_float(b: Bindings, value: Expr, factor: Expr) -> Expr:
-    mantissa = (factor & _int32(0x7FFFFF)) | _int32(0x800000)
+    mantissa = (factor & int32(0x7FFFFF)) | int32(0x800000)
     multiplier = b.let("multiplier", _as("int32", _as("uint32", mantissa) << _uint32(7)))
     shift = b.let("shift", (factor >> 23) - 126)
     return _multiply_as_float(b, value, multiplier, shift)
@@ -184,7 +185,7 @@ def _multiply_high(_: Bindings, value: Expr, multiplier: Expr) -> Expr:
 
 
 def _saturate_int8(_: Bindings, value: Expr) -> Expr:
-    return tirx.max(tirx.min(value, _int32(127)), _int32(-128))
+    return tirx.max(tirx.min(value, int32(127)), int32(-128))
 
 
 def _leading_zeros(_: Bindings, value: Expr) -> Expr:
@@ -199,22 +200,22 @@ def _one_over_one_plus(b: Bindings, value: Expr) -> Expr:
     for _ in range(3):
         error = b.let("error", (1 << 29) - _high_product(d, x))
         x = b.let("x", x + _high_product(x, error) * 4)
-    return Select(x < (1 << 30), _as("int32", x * 2), _int32(_GREATEST))
+    return Select(x < (1 << 30), _as("int32", x * 2), int32(_GREATEST))
 
 
 def _divide(b: Bindings, dividend: Expr, divisor: Expr, multiplier: Expr, shift: Expr) -> Expr:
     x = b.let("x", Select(divisor < 0, -dividend, dividend))
-    y = b.let("y", Select(divisor < 0, -divisor, Select(divisor > 0, divisor, _int32(1))))
+    y = b.let("y", Select(divisor < 0, -divisor, Select(divisor > 0, divisor, int32(1))))
     zeros = b.let("zeros", _leading_zeros(b, y))
     fraction = _as("uint32", y) << _as("uint32", zeros) & _uint32(0x7FFFFFFF)
     inverse = b.store("inverse", _one_over_one_plus(b, b.store("fraction", _as("int32", fraction))))
-    magnitude = Select(x < 0, tirx.bitwise_xor(x, _int32(-1)), x)
+    magnitude = Select(x < 0, tirx.bitwise_xor(x, int32(-1)), x)
     headroom = b.let("headroom", _leading_zeros(b, magnitude) - 1)
     quotient = b.store("quotient", _multiply(b, x, inverse, headroom))
     total = b.let("total", shift - (31 - zeros) - headroom)
     # Limit the shift, because Select evaluates both sides.
-    possible = b.let("possible", tirx.Max(total, _int32(-31)))
-    return Select(total < -31, _int32(0), _multiply(b, quotient, multiplier, possible))
+    possible = b.let("possible", tirx.Max(total, int32(-31)))
+    return Select(total < -31, int32(0), _multiply(b, quotient, multiplier, possible))
 
 
 def _halvings(b: Bindings, value: Expr) -> Expr:
@@ -224,14 +225,14 @@ def _halvings(b: Bindings, value: Expr) -> Expr:
 
 def _inverse_square_root_shift(b: Bindings, value: Expr) -> Expr:
     right = b.let("right", 11 + _halvings(b, value))
-    return Select(tirx.Or(value <= 1, right < 0), _int32(0), -right)
+    return Select(tirx.Or(value <= 1, right < 0), int32(0), -right)
 
 
 def _inverse_square_root(b: Bindings, value: Expr) -> Expr:
     halvings = _halvings(b, value)
     right = b.let("right", 11 + halvings)
-    down = tirx.Max(halvings, _int32(0)) * 2
-    up = tirx.Max(-halvings, _int32(0)) * 2
+    down = tirx.Max(halvings, int32(0)) * 2
+    up = tirx.Max(-halvings, int32(0)) * 2
     number = _as("int32", _as("uint32", value >> down) << _as("uint32", up))
     half = b.let("half", _as("int64", ((number >> 1) + 1) >> 1))
     x: Expr = _int64(1 << 28)
@@ -240,8 +241,8 @@ def _inverse_square_root(b: Bindings, value: Expr) -> Expr:
         cube = b.let("cube", _high_product(square, x) * 64)
         x = b.let("x", (_high_product(x, _int64(402653184)) - _high_product(half, cube)) * 8)
     x = b.let("x", _high_product(x, _int64(_SQRT_HALF)))
-    raised = x << _as("int64", tirx.Max(-right, _int32(0)))
-    return Select(value <= 1, _int32(_GREATEST), _as("int32", raised))
+    raised = x << _as("int64", tirx.Max(-right, int32(0)))
+    return Select(value <= 1, int32(_GREATEST), _as("int32", raised))
 
 
 def _logarithm(b: Bindings, value: Expr) -> Expr:
@@ -272,18 +273,18 @@ def _logarithm(b: Bindings, value: Expr) -> Expr:
 
 def _sigmoid_index(b: Bindings, argument: Expr, bits: Expr, next_: Expr) -> Expr:
     index = b.let("index", _magnitude(b, argument) >> bits)
-    return tirx.Min(index, _int32(254)) + next_
+    return tirx.Min(index, int32(254)) + next_
 
 
 def _interpolated_logistic(b: Bindings, argument: Expr, low: Expr, high: Expr) -> Expr:
     magnitude, between = _between(b, argument, low, high, 9)
-    value = b.let("value", Select((magnitude >> 9) < 255, between, _int32(32767 << 10)))
+    value = b.let("value", Select((magnitude >> 9) < 255, between, int32(32767 << 10)))
     return Select(argument < 0, (1 << 25) + 511 - value, value + 512) >> 10
 
 
 def _interpolated_tanh(b: Bindings, argument: Expr, low: Expr, high: Expr) -> Expr:
     magnitude, between = _between(b, argument, low, high, 8)
-    value = b.let("value", Select((magnitude >> 8) < 255, between, _int32(65535 << 8)))
+    value = b.let("value", Select((magnitude >> 8) < 255, between, int32(65535 << 8)))
     return Select(argument < 0, (1 << 23) + 127 - value, value - (1 << 23) + 128) >> 8
 
 
@@ -337,10 +338,6 @@ def _high(value: Expr) -> Expr:
 
 def _as(dtype: str, value: Expr) -> Expr:
     return value if str(value.ty.dtype) == dtype else Cast(dtype, value)
-
-
-def _int32(value: int) -> Expr:
-    return tirx.IntImm("int32", value)
 
 
 def _int64(value: int) -> Expr:

@@ -21,7 +21,7 @@ from usmp.codegen.sources.source import function_symbols, functions_of_entries, 
 from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
 from usmp.support.process.temporary_folder import temporary_folder
 from usmp.support.tvm_errors import reason_of
-from usmp.tir.nodes import nodes_of
+from usmp.tir.nodes import is_const_int, nodes_of
 from usmp.tir.tensor_intrin import without_intrinsics
 from usmp.tir.unrolled_loops import without_marks
 
@@ -146,7 +146,7 @@ def _checked(name: str, func: tirx.PrimFunc) -> tirx.PrimFunc:
     if any(_is_bfloat16(variable) for variable in (*func.params, *nodes_of(func.body, Var))):
         raise UnsupportedByLLVM(f"{name} has tensors of bfloat16; compile the model with target c")
     returned = nodes_of(func.body, tirx.Return)
-    if not all(isinstance(r.value, tirx.IntImm) and int(r.value) == 0 for r in returned):
+    if not all(is_const_int(r.value, 0) for r in returned):
         raise UnsupportedByLLVM(f"{name}: a PrimFunc that returns a value")
     if returned:
         func = tirx.PrimFunc(func.params, func.body, PrimType("int32"), func.attrs)

@@ -10,6 +10,7 @@ from tvm.target import Target
 from usmp.analysis import memory_pressure
 from usmp.codegen.interface.module_interface import Interface
 from usmp.objects import MemoryPlan, PlacedBuffer
+from usmp.objects.memory_plan import buffers_by_pool
 from usmp.objects.merged_functions import merged_functions
 from usmp.plain.model_library_format import CPU_DEVICE
 
@@ -49,10 +50,7 @@ def _device(target: Target | None) -> int:
 
 def _pressure_by_pool(buffers: list[PlacedBuffer], constant: set[str]) -> dict[str, dict[str, int]]:
     """Return the memory pressure of each pool, by kind and name, in bytes."""
-    by_pool: dict[str, list[PlacedBuffer]] = {}
-    for buffer in buffers:
-        by_pool.setdefault(str(buffer.pool_name), []).append(buffer)
-    sizes = {name: memory_pressure(held) for name, held in sorted(by_pool.items())}
+    sizes = {name: memory_pressure(held) for name, held in buffers_by_pool(buffers).items()}
     return {
         "workspace_pools": {name: size for name, size in sizes.items() if name not in constant},
         "constant_pools": {name: size for name, size in sizes.items() if name in constant},

@@ -6,10 +6,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+from usmp.analysis.pressure import live_byte_steps
 from usmp.codegen.interface.emitted_calls import EmittedCall
 from usmp.objects import MemoryPlan, PlacedBuffer, PlannedOperator
+from usmp.objects.memory_plan import buffers_by_pool
 from usmp.tir.model_operator import ModelOperator
-from usmp_solver.live_bytes import live_bytes_by_position
 
 LiveBytes: TypeAlias = "tuple[list[int], list[int]]"
 """Program positions where the number of live bytes changes, and the number from each on."""
@@ -102,18 +103,12 @@ def _memory(
 
 def _live_bytes(plan: MemoryPlan, constant_pools: Sequence[str]) -> dict[str, LiveBytes]:
     """Return the live bytes of each workspace pool."""
-    by_pool: dict[str, list[PlacedBuffer]] = {}
-    for buffer in plan.buffers:
-        if buffer.pool_name not in constant_pools:
-            by_pool.setdefault(str(buffer.pool_name), []).append(buffer)
-    return {name: _steps(held) for name, held in sorted(by_pool.items())}
+    by_pool = buffers_by_pool(plan.buffers)
+    return {name: _steps(held) for name, held in by_pool.items() if name not in constant_pools}
 
 
 def _steps(buffers: Sequence[PlacedBuffer]) -> LiveBytes:
-    counts = live_bytes_by_position(
-        (int(buffer.size_bytes), [(int(r.start), int(r.stop)) for r in buffer.live_ranges])
-        for buffer in buffers
-    )
+    counts = live_byte_steps(buffers)
     return list(counts), list(counts.values())
 
 

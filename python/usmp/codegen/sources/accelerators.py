@@ -6,8 +6,9 @@ import json
 
 from usmp.codegen.c.text import comment, quoted
 from usmp.codegen.c.types import c_type
-from usmp.codegen.interface.accelerator_functions import DEVICE, parameter_names, plain
+from usmp.codegen.interface.accelerator_functions import DEVICE, parameter_names
 from usmp.codegen.interface.module_interface import Interface
+from usmp.objects.attributes.attribute import plain
 from usmp.ops.accelerator_function import (
     AcceleratorFunction,
     AcceleratorOperator,

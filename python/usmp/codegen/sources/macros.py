@@ -9,8 +9,8 @@ from usmp.codegen.c.constants import constant_pool_bytes
 from usmp.codegen.c.literals import float_literal
 from usmp.codegen.c.source_files import text_of
 from usmp.codegen.c.text import comment, quoted
-from usmp.codegen.interface.entry_interface import EntryInterface, IOTensor, tensor_macro
-from usmp.codegen.interface.entry_sizes import ERROR_SIZE, ERROR_SIZE_MACRO
+from usmp.codegen.interface.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.interface.entry_sizes import ERROR_SIZE, ERROR_SIZE_MACRO, beginning_of_macros
 from usmp.codegen.interface.module_interface import Interface
 from usmp.codegen.interface.pool_parameter import PoolParameter
 from usmp.codegen.sources.pool_checks import ERROR_POOL, ERROR_POOL_MACRO, has_checks
@@ -183,7 +183,7 @@ def _tensors(interface: Interface) -> Iterator[tuple[EntryInterface, IOTensor, s
         name = "" if interface.has_only_main else entry.name
         for role, tensors in (("input", entry.inputs), ("output", entry.outputs)):
             for tensor in tensors:
-                begin = tensor_macro(name, tensor.c_name)
+                begin = beginning_of_macros(name, tensor.c_name)
                 described = f"{role} tensor {quoted(tensor.info.name)}{_owner(name)}"
                 yield entry, tensor, begin, described
 

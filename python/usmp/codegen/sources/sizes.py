@@ -8,12 +8,11 @@ from math import prod
 
 import tvm
 
-from usmp.codegen.interface.entry_interface import EntryInterface, IOTensor, tensor_macro
-from usmp.codegen.interface.entry_sizes import ERROR_SIZE_MACRO, bounds_of
-from usmp.plain.entry_size import EntrySize
+from usmp.codegen.interface.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.interface.entry_sizes import ERROR_SIZE_MACRO, beginning_of_macros, bounds_of
+from usmp.plain.entry_size import LARGEST_SIZE, EntrySize
 from usmp.plain.size_expression import Bounds, SizeExpression, expression_text, extent_range
 
-_LARGEST = 2**31 - 1
 _LARGEST_OF_64_BITS = 2**63 - 1
 _CLAMP = 2**31
 """Limit of factors whose product might overflow 64 bits; no tensor has so many bytes."""
@@ -33,7 +32,7 @@ def c_extent(
     expression: SizeExpression,
     names: Mapping[str, str],
     bounds: Bounds,
-    largest: int = _LARGEST,
+    largest: int = LARGEST_SIZE,
 ) -> str:
     """Return an extent as an expression in C.
 
@@ -109,8 +108,9 @@ def size_checks(entry: EntryInterface, macro_prefix: str, owner: str) -> list[st
         lines += [f"  if ({member} < {macro}_MIN{is_above}) {{", f"    return {error};", "  }"]
     sizes = ", ".join(f"inputs->{size.c_name}" for size in entry.sizes)
     for tensor in (t for t in (*entry.inputs, *entry.outputs) if entry.is_unbounded(t)):
-        size_bytes = f"{macro_prefix}_{tensor_macro(owner, tensor.c_name)}_BYTES({sizes})"
-        lines += [f"  if ({size_bytes} > UINT64_C({_LARGEST})) {{", f"    return {error};", "  }"]
+        size_bytes = f"{macro_prefix}_{beginning_of_macros(owner, tensor.c_name)}_BYTES({sizes})"
+        is_too_large = f"{size_bytes} > UINT64_C({LARGEST_SIZE})"
+        lines += [f"  if ({is_too_large}) {{", f"    return {error};", "  }"]
     return lines
 
 
@@ -122,7 +122,7 @@ def size_macro(owner: str, size: EntrySize) -> str:
     owner
         the name of the entry; empty if macros have none.
     """
-    return tensor_macro(owner, size.c_name)
+    return beginning_of_macros(owner, size.c_name)
 
 
 def bytes_macro(entry: EntryInterface, tensor: IOTensor) -> tuple[str, str]:
@@ -167,7 +167,7 @@ def extent_macro(
         whether the extent is computed in 64 bits.
     """
     # Convert and parenthesize, because arguments may be expressions, or `int` of 16 bits.
-    bits, largest = (64, _LARGEST_OF_64_BITS) if is_unbounded else (32, _LARGEST)
+    bits, largest = (64, _LARGEST_OF_64_BITS) if is_unbounded else (32, LARGEST_SIZE)
     names = {size.name: f"(int{bits}_t)({size.c_name})" for size in entry.sizes}
     value = c_extent(expression, names, bounds_of(entry.sizes), largest)
     return f"({', '.join(size.c_name for size in entry.sizes)})", f"({value})"

@@ -14,8 +14,7 @@ from usmp.codegen.interface.entry_sizes import ERROR_SIZE_MACRO
 from usmp.codegen.interface.module_interface import Interface
 from usmp.codegen.interface.workspace_sizes import WorkspaceSize
 from usmp.codegen.sources.sizes import size_macro
-
-_LARGEST = 2**31 - 1
+from usmp.plain.entry_size import LARGEST_SIZE
 
 
 def workspace_size_declarations(interface: Interface) -> list[str]:
@@ -68,7 +67,7 @@ def _bytes_before(interface: Interface, name: str) -> str:
     pool = next(pool for pool in interface.pools if pool.name == name)
     if pool.memory_bytes == pool.size_bytes:
         return ""
-    if pool.memory_bytes > _LARGEST:
+    if pool.memory_bytes > LARGEST_SIZE:
         raise ValueError(
             f'workspace pool "{name}" ends at byte {pool.memory_bytes} of its memory, but sizes of '
             "workspaces are of 32 bits; give it an address behind its pool_offset"

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from usmp.driver.build.plan_archive import archived_state_layout, is_archive, planned_module
 from usmp.driver.build.plan_buffers import add_buffers_options, plan_buffers
 from usmp.driver.build.plan_tflm import add_tflm_option, plan_tflm
 from usmp.driver.build.reports import add_report_option, check_reports, report_files, write_reports
-from usmp.driver.build.summary import module_metadata, print_summary, summary_text
+from usmp.driver.build.summary import module_metadata, print_summary
 from usmp.driver.errors import UsageError
 from usmp.driver.options.build_options import add_build_options, build_model
 from usmp.driver.options.model_files import check_is_none_of, note_one_program
 from usmp.driver.options.state_options import check_has_state, export_state_layout
-from usmp.driver.output import written
+from usmp.driver.output import Show, chosen_format, print_or_write
 from usmp.driver.terminal.help import add_command
 from usmp.driver.terminal.progress import add_quiet_option, stages
 from usmp.driver.terminal.search import note_interrupted_search
@@ -25,10 +24,8 @@ from usmp.driver.terminal.search import note_interrupted_search
 if TYPE_CHECKING:
     from rich.console import Console
 
-Show: TypeAlias = "Callable[[Console | None], None]"
-"""Prints a plan as a table, to stdout by default."""
-
 FORMATS = ("table", "json", "csv")
+_ENDINGS = {".json": "json", ".csv": "csv"}
 
 _EXAMPLES = """\
   tvmc plan model.tflite
@@ -97,7 +94,7 @@ def add_plan_parser(commands: Any) -> None:
 
 def plan_model(options: argparse.Namespace) -> None:
     """Carry out the command."""
-    shown_as = options.format or _format_of(options.output)
+    shown_as = chosen_format(options, _ENDINGS)
     if options.buffers is not None:
         plan_buffers(options, shown_as)
         return
@@ -129,21 +126,16 @@ def plan_model(options: argparse.Namespace) -> None:
         show = partial(_print_operators, metadata)
     if options.map:
         show = partial(_print_with_map, show, metadata)
-    text = partial(_text, show, metadata, shown_as, options.operators)
     check_has_state(options, layout)
     reports = report_files(options, metadata)
     export_state_layout(options, layout, is_last=options.output is None and not reports)
     write_reports(reports, is_last=options.output is None)
-    if options.output:
-        from usmp.codegen.write_file import write_file
-
-        with written(options.output):
-            write_file(options.output, text().encode())
-    elif shown_as == "table":
-        note_one_program(options, "plan", shown_as)
-        show(None)
+    if shown_as == "table":
+        if options.output is None:
+            note_one_program(options, "plan", shown_as)
+        print_or_write(options.output, show)
     else:
-        print(text(), end="")
+        print_or_write(options.output, _text(metadata, shown_as, options.operators))
 
 
 def _check_map(options: argparse.Namespace, shown_as: str) -> None:
@@ -175,15 +167,7 @@ def _print_operators(metadata: Mapping[str, Any], console: Console | None) -> No
     print_operators(metadata, console)
 
 
-def _format_of(path: str | None) -> str:
-    """Return the format that the ending of a file name selects."""
-    ending = Path(path or "").suffix.lower().removeprefix(".")
-    return ending if ending in FORMATS else "table"
-
-
-def _text(show: Show, metadata: Mapping[str, Any], shown_as: str, operators: bool) -> str:
-    if shown_as == "table":
-        return summary_text(show)
+def _text(metadata: Mapping[str, Any], shown_as: str, operators: bool) -> str:
     from usmp.report import operators_csv, operators_json, plan_csv, plan_json
 
     if operators:

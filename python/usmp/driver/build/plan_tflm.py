@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.errors import UsageError
 from usmp.driver.options.import_options import import_arguments
 from usmp.driver.options.model_files import check_is_none_of
-from usmp.driver.output import check_output, check_readable, written
-from usmp.driver.terminal.interrupts import deferred_interrupts
-from usmp.driver.terminal.progress import ProgressCallback, stages
-from usmp.driver.terminal.search import command_deadline, note_interruption, progress_text
+from usmp.driver.output import Show, check_output, check_readable, print_or_write, written
+from usmp.driver.terminal.progress import stages
+from usmp.driver.terminal.search import command_deadline, note_interruption, search_plan
 from usmp.driver.without_torch import without_torch
-from usmp.support.deadline import Deadline
 from usmp.support.text.plain_text import shown
 
 if TYPE_CHECKING:
-    from usmp_solver.problem import Problem
-    from usmp_solver.solution import Solution
-    from usmp_solver.solver import Progress
+    from usmp_solver import Problem, Solution
 
 _ENDING = ".tflite"
 _FILE = "the model with offsets"
@@ -65,7 +62,7 @@ def plan_tflm(options: argparse.Namespace, shown_as: str) -> None:
         limits = Limits(options.max_model_bytes or MODEL_BYTES, options.max_operators or OPERATORS)
 
         def solve(problem: Problem) -> Solution:
-            solution, interrupted = _solve(problem, algorithm, deadline, stage)
+            solution, interrupted = search_plan(problem, algorithm, deadline, stage)
             interruptions.append(interrupted)
             return solution
 
@@ -110,47 +107,12 @@ def _check_options(options: argparse.Namespace) -> str:
     return str(path)
 
 
-def _solve(
-    problem: Problem, algorithm: str, deadline: Deadline | None, stage: ProgressCallback
-) -> tuple[Solution, bool]:
-    """Return the plan, and whether Ctrl-C ended the search for a better one."""
-    from usmp_solver.solver import SEARCHES, solve
-
-    stage("planning")
-    with deferred_interrupts() as interrupted:
-
-        def watch(progress: Progress) -> bool:
-            stage(progress_text("planning", progress))
-            return not interrupted()
-
-        budget = None if deadline is None else deadline.search_seconds()
-        solution: Solution = solve(problem, algorithm=algorithm, time_budget=budget, progress=watch)
-        if not solution.has_plan:
-            raise KeyboardInterrupt
-        is_cut_short = algorithm in SEARCHES and not solution.is_optimal
-        return solution, is_cut_short and interrupted()
-
-
 def _show(path: str, solution: Solution, algorithm: str, output: str | None, shown_as: str) -> None:
-    from usmp.codegen.write_file import write_file
-    from usmp.report.solution import (
-        print_solution,
-        solution_csv,
-        solution_json,
-        solution_table,
-    )
+    from usmp.report.solution import print_solution, solution_csv, solution_json
 
-    if output is None and shown_as == "table":
-        print_solution(path, solution, algorithm)
-        return
+    content: str | Show = partial(print_solution, path, solution, algorithm, ())
     if shown_as == "csv":
-        text = solution_csv(solution)
+        content = solution_csv(solution)
     elif shown_as == "json":
-        text = solution_json(solution, algorithm)
-    else:
-        text = solution_table(path, solution, algorithm)
-    if output is None:
-        print(text, end="")
-        return
-    with written(output):
-        write_file(output, text.encode())
+        content = solution_json(solution, algorithm)
+    print_or_write(output, content)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.options.memory_pools import empty_pool_sentences
@@ -14,9 +13,6 @@ if TYPE_CHECKING:
     from tvm.ir import IRModule
 
     from usmp import AOTExecutorFactoryModule
-
-_FILE_WIDTH = 100
-"""Width of a table in a file, in characters."""
 
 
 def module_metadata(factory: AOTExecutorFactoryModule) -> Mapping[str, Any]:
@@ -52,12 +48,3 @@ def _io_type_sentences(module: IRModule) -> Iterator[str]:
         yield "--io-type changes nothing: the model has no float inputs and outputs."
     for name, reason in types["float"].items():
         yield f"Still float: {shown(name)}, which {shown(reason)}."
-
-
-def summary_text(show: Callable[[Console], None]) -> str:
-    """Return the text that `show` prints, in the width of a file."""
-    from rich.console import Console
-
-    text = io.StringIO()
-    show(Console(file=text, highlight=False, width=_FILE_WIDTH))
-    return text.getvalue()

@@ -10,19 +10,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from usmp.driver.build.summary import summary_text
 from usmp.driver.errors import UsageError
 from usmp.driver.explore.options import add_sweep_options, configurations
 from usmp.driver.explore.worker import evaluate, shared_data, tell_notes
 from usmp.driver.options.build_options import add_build_options
-from usmp.driver.options.byte_count import INT64_MAX, byte_count
+from usmp.driver.options.byte_count import bytes_option
 from usmp.driver.options.model_files import (
     check_is_none_of,
     check_model_files,
     model_files,
     note_one_program,
 )
-from usmp.driver.output import check_output, written
+from usmp.driver.output import Show, check_output, chosen_format, print_or_write, written
 from usmp.driver.terminal.help import add_command
 from usmp.driver.terminal.interrupts import deferred_interrupts
 from usmp.driver.terminal.progress import ProgressCallback, add_quiet_option, stages
@@ -91,7 +90,7 @@ def add_explore_parser(commands: Any) -> None:
     for memory in ("ram", "flash"):
         output.add_argument(
             f"--max-{memory}",
-            type=_bytes,
+            type=bytes_option,
             metavar="BYTES",
             help=f"leave what takes more {memory} out of the comparison, as 64K",
         )
@@ -127,18 +126,18 @@ def explore_model(options: argparse.Namespace) -> None:
             print(f"{options.output}: {done} of {total} are done", file=options.stderr)
     _carry_out(sweep, options, keeps)
     _check_any(sweep, options)
-    shown_as = options.format or _ENDINGS.get(_ending(options.output or ""), "table")
+    shown_as = chosen_format(options, _ENDINGS)
     if options.plot is not None:
         _plot(sweep, options.plot)
     if options.output is not None:
         written_as = _ENDINGS.get(_ending(options.output), shown_as)
-        _write(options.output, _text(sweep, written_as), is_last=True)
+        print_or_write(options.output, _content(sweep, written_as))
         # The file has all results, so the terminal shows a table to read.
         shown_as = options.format or "table"
     is_shown = options.output is None or options.format is not None or not options.quiet
     note_one_program(options, "explore", shown_as if is_shown else None)
     if is_shown:
-        _show(sweep, shown_as)
+        print_or_write(None, _content(sweep, shown_as))
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -269,14 +268,14 @@ def _plot(sweep: Sweep, path: str) -> None:
         _write(path, chart(sweep, _ending(path)))
 
 
-def _write(path: str, content: str | bytes, is_last: bool = False) -> None:
+def _write(path: str, content: str | bytes) -> None:
     from usmp.codegen.write_file import write_file
 
-    with written(path, is_last):
+    with written(path, is_last=False):
         write_file(path, content.encode() if isinstance(content, str) else content)
 
 
-def _text(sweep: Sweep, shown_as: str) -> str:
+def _content(sweep: Sweep, shown_as: str) -> str | Show:
     from usmp.exploration.document import sweep_json
     from usmp.exploration.tables import print_sweep, sweep_csv, sweep_markdown
 
@@ -286,16 +285,7 @@ def _text(sweep: Sweep, shown_as: str) -> str:
         return sweep_csv(sweep)
     if shown_as == "markdown":
         return sweep_markdown(sweep)
-    return summary_text(partial(print_sweep, sweep))
-
-
-def _show(sweep: Sweep, shown_as: str) -> None:
-    if shown_as == "table":
-        from usmp.exploration.tables import print_sweep
-
-        print_sweep(sweep)
-    else:
-        print(_text(sweep, shown_as), end="")
+    return partial(print_sweep, sweep)
 
 
 def _ending(path: str) -> str:
@@ -306,10 +296,3 @@ def _jobs(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text[:5]) <= _MOST_JOBS:
         raise argparse.ArgumentTypeError(f"must be from 1 to {_MOST_JOBS}, not {text}")
     return int(text[:5])
-
-
-def _bytes(text: str) -> int:
-    number = byte_count(text)
-    if number is None or number > INT64_MAX:
-        raise argparse.ArgumentTypeError(f"must be bytes, such as 64K, not {text}")
-    return number

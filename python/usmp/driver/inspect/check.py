@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from usmp.driver.build.summary import summary_text
 from usmp.driver.errors import UsageError
 from usmp.driver.inspect.check_places import add_place_options, is_within, places
-from usmp.driver.inspect.diff import FORMATS
+from usmp.driver.inspect.diff import ENDINGS, FORMATS
 from usmp.driver.options.build_options import add_build_options
 from usmp.driver.options.model_files import check_is_none_of, check_model_files, note_one_program
-from usmp.driver.output import written
+from usmp.driver.output import Show, chosen_format, print_or_write
 from usmp.driver.status import NOT_WITHIN
 from usmp.driver.terminal.help import add_command
 from usmp.driver.terminal.progress import add_quiet_option, stages
@@ -63,7 +61,7 @@ def add_check_parser(commands: Any) -> None:
     output = parser.add_argument_group("output")
     output.add_argument(
         "--format",
-        choices=list(FORMATS),
+        choices=FORMATS,
         help="how to show it (default: as the ending of --output says, else table)",
     )
     output.add_argument("-o", "--output", metavar="PATH", help="the file to write, not stdout")
@@ -99,9 +97,8 @@ def _show(options: argparse.Namespace, verdicts: Sequence[Verdict], does_fit: bo
 
     file = ", ".join(options.FILE)
     title = f"Does {file} fit?"
-    ending = Path(options.output or "").suffix.lower()
-    by_ending = next((name for name, end in FORMATS.items() if end and end == ending), "table")
-    shown_as = options.format or by_ending
+    shown_as = chosen_format(options, ENDINGS)
+    content: str | Show
 
     def show(console: Console | None) -> None:
         from rich.console import Console
@@ -109,19 +106,10 @@ def _show(options: argparse.Namespace, verdicts: Sequence[Verdict], does_fit: bo
         print_verdicts(title, verdicts, console or Console(highlight=False))
 
     note_one_program(options, "check", None if options.output is not None else shown_as)
-    if shown_as == "table" and options.output is None:
-        show(None)
-        return
     if shown_as == "json":
-        text = verdicts_json(file, does_fit, verdicts)
+        content = verdicts_json(file, does_fit, verdicts)
     elif shown_as == "markdown":
-        text = markdown_verdicts(title, verdicts)
+        content = markdown_verdicts(title, verdicts)
     else:
-        text = summary_text(show)
-    if options.output is None:
-        print(text, end="")
-        return
-    from usmp.codegen.write_file import write_file
-
-    with written(options.output, is_last=does_fit):
-        write_file(options.output, text.encode())
+        content = show
+    print_or_write(options.output, content, is_last=does_fit)

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from usmp.driver.errors import UsageError
-from usmp.driver.options.byte_count import INT64_MAX, byte_count
+from usmp.driver.options.byte_count import BYTES, INT64_MAX, byte_count, bytes_option
 from usmp.names import BOARDS, CORES, RISCV_CORES
 from usmp.parts import PARTS
 from usmp.support.text.plain_text import shown
 
 ALL = "all"
-_BYTES = "bytes, such as 65536, 0x10000 or 64K"
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ def add_place_options(parser: Any) -> None:
     for memory in ("ram", "flash"):
         parser.add_argument(
             f"--max-{memory}",
-            type=_size,
+            type=bytes_option,
             metavar="BYTES",
             help=f"the {'RAM' if memory == 'ram' else memory} that there is, such as 64K",
         )
@@ -133,7 +132,7 @@ def _described(text: str) -> Place:
 def _bytes(text: str, value: str) -> int:
     number = byte_count(value)
     if number is None or number > INT64_MAX:
-        raise _malformed(text, f"{shown(value)} is no number of {_BYTES}")
+        raise _malformed(text, f"{shown(value)} is no number of {BYTES}")
     return number
 
 
@@ -142,13 +141,6 @@ def _malformed(text: str, reason: str) -> UsageError:
         f"--board-memory {shown(text)}: {reason}; write it as in "
         "mine:ram=64K,flash=512K,core=cortex-m4"
     )
-
-
-def _size(text: str) -> int:
-    number = byte_count(text)
-    if number is None or number > INT64_MAX:
-        raise argparse.ArgumentTypeError(f"must be {_BYTES}, not {shown(text)}")
-    return number
 
 
 def is_within(options: argparse.Namespace, fitting: Sequence[tuple[Place, bool]]) -> bool:

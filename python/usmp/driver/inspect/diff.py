@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from usmp.driver.build.summary import summary_text
 from usmp.driver.inspect.growth import checked_limits, growth_limit, growth_sentence
 from usmp.driver.inspect.plan_files import PlannedModule, matching_modules, read_plans
-from usmp.driver.output import check_output, written
+from usmp.driver.output import Show, check_output, chosen_format, print_or_write
 from usmp.driver.status import NOT_WITHIN
 from usmp.driver.terminal.help import add_command
 from usmp.driver.terminal.progress import add_quiet_option, stages
@@ -22,8 +20,9 @@ if TYPE_CHECKING:
     from usmp.report.diff.build_facts import BuildFacts
     from usmp.report.diff.plan_diff import ModuleDiff
 
-FORMATS = {"table": "", "markdown": ".md", "json": ".json"}
-"""Formats of a difference, and the ending of a file name that selects each."""
+FORMATS = ("table", "markdown", "json")
+ENDINGS = {".md": "markdown", ".json": "json"}
+"""Endings of a file name that select a format."""
 
 _EXAMPLES = """\
   tvmc diff before.tar after.tar
@@ -61,7 +60,7 @@ def add_diff_parser(commands: Any) -> None:
         )
     parser.add_argument(
         "--format",
-        choices=list(FORMATS),
+        choices=FORMATS,
         help="how to show it (default: as the ending of --output says, else table)",
     )
     parser.add_argument("-o", "--output", metavar="PATH", help="the file to write, not stdout")
@@ -133,7 +132,8 @@ def _show(
     unmatched: tuple[Sequence[str], Sequence[str]],
     limits: Sequence[dict[str, Any]],
 ) -> None:
-    shown_as = options.format or _format_of(options.output)
+    shown_as = chosen_format(options, ENDINGS)
+    content: str | Show
 
     def show(console: Console | None) -> None:
         from rich.console import Console
@@ -147,29 +147,21 @@ def _show(
         for sentence in _sentences(unmatched, limits):
             print_text(sentence, console)
 
-    if shown_as == "table" and options.output is None:
-        show(None)
-        return
     if shown_as == "table":
-        text = summary_text(show)
+        content = show
     elif shown_as == "json":
         from usmp.report.diff.document import diff_json
 
-        text = diff_json((options.BEFORE, options.AFTER), diffs, unmatched, limits)
+        content = diff_json((options.BEFORE, options.AFTER), diffs, unmatched, limits)
     else:
         from usmp.report.diff.tables import markdown_diff
         from usmp.report.text_tables import markdown_text
 
         parts = [markdown_diff(diff) for diff in diffs]
         parts += [f"{markdown_text(text)}\n" for text in _sentences(unmatched, limits)]
-        text = "\n".join(parts)
-    if options.output is None:
-        print(text, end="")
-        return
-    from usmp.codegen.write_file import write_file
-
-    with written(options.output, is_last=not any(result["exceeded"] for result in limits)):
-        write_file(options.output, text.encode())
+        content = "\n".join(parts)
+    does_fit = not any(result["exceeded"] for result in limits)
+    print_or_write(options.output, content, is_last=does_fit)
 
 
 def _sentences(
@@ -181,9 +173,3 @@ def _sentences(
         for name in names
     ]
     return sentences + [growth_sentence(result) for result in limits]
-
-
-def _format_of(path: str | None) -> str:
-    """Return the format that the ending of a file name selects."""
-    ending = Path(path or "").suffix.lower()
-    return next((name for name, end in FORMATS.items() if end and end == ending), "table")

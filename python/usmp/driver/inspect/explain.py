@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from usmp.driver.build.plan_archive import is_archive, note_options_of_models, planned_module
-from usmp.driver.build.summary import summary_text
 from usmp.driver.errors import UsageError
 from usmp.driver.options.build_options import add_build_options, build_arguments
 from usmp.driver.options.model_files import check_is_none_of, note_one_program
-from usmp.driver.output import written
+from usmp.driver.output import Show, chosen_format, print_or_write
 from usmp.driver.terminal.help import add_command
 from usmp.driver.terminal.progress import add_quiet_option, stages
 from usmp.driver.terminal.search import note_interrupted_search
@@ -97,20 +96,9 @@ def _show(options: argparse.Namespace, document: Mapping[str, Any]) -> None:
     """Print the document, or write it to the output file."""
     from usmp.report.explanation import explanation_json, explanation_markdown, print_explanation
 
-    ending = Path(options.output or "").suffix.lower()
-    shown_as = options.format or _ENDINGS.get(ending, "text")
+    shown_as = chosen_format(options, _ENDINGS, "text")
     note_one_program(options, "explain", None if options.output is not None else shown_as)
-    if shown_as == "text" and options.output is None:
-        print_explanation(document)
-        return
-    if shown_as == "text":
-        text = summary_text(lambda console: print_explanation(document, console))
-    else:
-        text = (explanation_json if shown_as == "json" else explanation_markdown)(document)
-    if options.output is None:
-        print(text, end="")
-        return
-    from usmp.codegen.write_file import write_file
-
-    with written(options.output):
-        write_file(options.output, text.encode())
+    content: str | Show = partial(print_explanation, document)
+    if shown_as != "text":
+        content = (explanation_json if shown_as == "json" else explanation_markdown)(document)
+    print_or_write(options.output, content)

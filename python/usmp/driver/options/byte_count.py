@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import re
 
+from usmp.support.text.plain_text import shown
+
 _BYTES = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)\s*([kKmMgG]?)(?:i?[bB])?")
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _MOST_DIGITS = 100
 """More digits are cut, because they are out of range anyway and Python parses them slowly."""
 INT64_MAX = (1 << 63) - 1
+BYTES = "bytes, such as 4096, 0x400 or 64K"
 
 
 def byte_count(text: str) -> int | None:
@@ -22,9 +25,9 @@ def byte_count(text: str) -> int | None:
     return number * _FACTORS[match[2].lower()]
 
 
-def arena_bytes(text: str) -> int:
-    """Parse the value of `--arena-bytes`."""
+def bytes_option(text: str) -> int:
+    """Parse the value of an option such as `--arena-bytes`."""
     number = byte_count(text)
     if number is None or number > INT64_MAX:
-        raise argparse.ArgumentTypeError(f"must be bytes, such as 4096, 0x400 or 64K, not {text}")
+        raise argparse.ArgumentTypeError(f"must be {BYTES}, not {shown(text)}")
     return number

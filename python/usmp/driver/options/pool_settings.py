@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from usmp.driver.errors import UsageError
+from usmp.driver.options.byte_count import INT64_MAX
 from usmp.driver.options.pool_keys import (
     ALIGNMENT,
     BURSTS,
@@ -26,7 +27,6 @@ _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)")
 _BYTES = re.compile(rf"{_NUMBER.pattern}([kKmM]?)")
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20}
 _UNKNOWN = "-1"
-_INT64_MAX = (1 << 63) - 1
 
 
 def workspace_pool(name: str, settings: PoolSettings, targets: BuildTargets) -> WorkspacePoolInfo:
@@ -164,6 +164,6 @@ def _integer(text: str) -> int:
 
 
 def _checked_range(number: int, setting: Setting) -> int:
-    if number > _INT64_MAX:
-        raise UsageError(f"{setting.written}: the value must be at most {_INT64_MAX}")
+    if number > INT64_MAX:
+        raise UsageError(f"{setting.written}: the value must be at most {INT64_MAX}")
     return number

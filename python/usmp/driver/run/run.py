@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usmp.driver.build.reports import check_report_paths
 from usmp.driver.errors import UsageError
-from usmp.driver.options.byte_count import arena_bytes
+from usmp.driver.options.byte_count import bytes_option
 from usmp.driver.options.whole_number import whole_number
 from usmp.driver.output import check_output
 from usmp.driver.run.board_options import add_board_options
@@ -132,7 +132,7 @@ def add_run_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "--arena-bytes",
-        type=arena_bytes,
+        type=bytes_option,
         default=DEFAULT_ARENA_BYTES,
         metavar="BYTES",
         help="memory for a model that allocates while it runs, such as 64K (64M)",

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.terminal.interrupts import deferred_interrupts
 from usmp.driver.terminal.progress import ProgressCallback
-from usmp.support.deadline import Deadline, deadline_after, earliest
+from usmp.support.deadline import Deadline, deadline_after, earliest, has_passed
 from usmp.support.text.durations import parse_duration
 
 if TYPE_CHECKING:
     from usmp.algorithms.search import Watch
-    from usmp_solver import Progress
+    from usmp_solver import Problem, Progress, Solution
 
 
 def add_time_budget_option(parser: argparse._ActionsContainer) -> None:
@@ -87,6 +88,53 @@ def watched_search(config: Any, stage: ProgressCallback) -> Iterator[None]:
 
     with watched(watching):
         yield
+
+
+def search_plan(
+    problem: Problem,
+    algorithm: str,
+    deadline: Deadline | None,
+    stage: ProgressCallback,
+    refusal: Callable[[Solution, Callable[[Problem], Solution]], Exception] | None = None,
+) -> tuple[Solution, bool]:
+    """Return the plan of a problem, and whether Ctrl-C ended the search for a better one.
+
+    Parameters
+    ----------
+    refusal
+        returns the error for a solution without a plan; it may solve other problems.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C came before there was a plan.
+    """
+    stage("loading the solver")
+    from usmp_solver.solver import SEARCHES, solve
+
+    stage("searching")
+    with deferred_interrupts() as interrupted:
+
+        def watch(phase: str, progress: Progress) -> bool:
+            stage(progress_text(phase, progress))
+            return not (interrupted() or has_passed(deadline))
+
+        solution: Solution = solve(
+            problem,
+            algorithm=algorithm,
+            time_budget=None if deadline is None else deadline.search_seconds(),
+            progress=partial(watch, "searching"),
+        )
+        if solution.has_plan:
+            is_cut_short = algorithm in SEARCHES and not solution.is_optimal
+            return solution, is_cut_short and interrupted()
+        error: BaseException = KeyboardInterrupt()
+        if refusal is not None and not interrupted():
+            # Avoid the exact search here, so that the error message does not take long.
+            other = "auto" if algorithm == "exact" else algorithm
+            progress = partial(watch, "nothing fits; looking for a capacity that is enough")
+            error = refusal(solution, partial(solve, algorithm=other, progress=progress))
+        raise KeyboardInterrupt if interrupted() else error
 
 
 def note_interrupted_search(options: argparse.Namespace, factory: Any) -> None:

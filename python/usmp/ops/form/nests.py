@@ -10,7 +10,7 @@ from tvm import s_tir, tirx
 from tvm.ir import Call, Range, TensorLoad, Var
 from tvm.sym import Analyzer
 
-from usmp.tir.nodes import nodes_of
+from usmp.tir.nodes import is_const_int, nodes_of
 
 _SPATIAL = 0
 """The type of an iterator whose iterations are independent: `kDataPar`."""
@@ -140,16 +140,19 @@ def _blocks(func: tirx.PrimFunc) -> list[s_tir.SBlock] | None:
 
 
 def _is_plain(loop: tirx.For) -> bool:
-    begins = isinstance(loop.min, tirx.IntImm) and int(loop.min) == 0
     is_known = isinstance(loop.extent, tirx.IntImm) and loop.step is None
-    return begins and is_known and loop.kind == tirx.ForKind.SERIAL
+    return is_const_int(loop.min, 0) and is_known and loop.kind == tirx.ForKind.SERIAL
 
 
 def _takes_loops(realize: s_tir.SBlockRealize, loops: Mapping[Var, int]) -> bool:
     """Return whether the iterators of the block are exactly the loops around it."""
     block = realize.block
-    is_always = isinstance(realize.predicate, tirx.IntImm) and int(realize.predicate) == 1
-    if not is_always or block.alloc_buffers or block.match_buffers or block.annotations:
+    if (
+        not is_const_int(realize.predicate, 1)
+        or block.alloc_buffers
+        or block.match_buffers
+        or block.annotations
+    ):
         return False
     remaining = dict(loops)
     for value, variable in zip(realize.iter_values, block.iter_vars, strict=True):
@@ -167,8 +170,8 @@ def _is_range(dom: Range, extent: int) -> bool:
 def _is_dense(buffer: Var) -> bool:
     """Return whether a buffer is contiguous in global memory."""
     ty = buffer.ty
-    begins = isinstance(ty.elem_offset, tirx.IntImm) and int(ty.elem_offset) == 0
-    return begins and not ty.strides and ty.layout is None and str(ty.storage_scope) == "global"
+    is_whole = is_const_int(ty.elem_offset, 0) and not ty.strides and ty.layout is None
+    return is_whole and str(ty.storage_scope) == "global"
 
 
 def _stores(block: s_tir.SBlock) -> tuple[tirx.BufferStore, ...] | None:

@@ -12,7 +12,7 @@ from tvm.ir import Call, Range, TensorLoad, TensorRegion, Var
 from usmp.analysis.memory.addresses import is_op
 from usmp.ops.form.along import AxisAccess, AxisNest, Interval
 from usmp.ops.form.resized import resized
-from usmp.tir.nodes import conjuncts, mentions, nodes_of
+from usmp.tir.nodes import conjuncts, is_const_int, mentions, nodes_of
 
 
 def part_of(access: AxisAccess, indices: Interval, given: Mapping[int, Interval]) -> tirx.PrimFunc:
@@ -130,13 +130,9 @@ class _Moved:
     ) -> tirx.Expr:
         """Fold the conditions of a choice that all iterations meet, or none."""
         simplified = [(term, self.analyzer.simplify(term)) for term in conjuncts(condition)]
-        if any(_is(term, 0) for _, term in simplified):
+        if any(is_const_int(term, 0) for _, term in simplified):
             return otherwise
-        needed = [term for term, folded in simplified if not _is(folded, 1)]
+        needed = [term for term, folded in simplified if not is_const_int(folded, 1)]
         if not needed:
             return then
         return expr if len(needed) == len(simplified) else make(tirx.all(*needed), then, otherwise)
-
-
-def _is(expr: tirx.Expr, value: int) -> bool:
-    return isinstance(expr, tirx.IntImm) and int(expr) == value

@@ -12,7 +12,7 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.rescaling.fixed_point import centered
+from usmp.ops.quantized.rescaling.fixed_point import centered, or_zero
 from usmp.ops.quantized.rescaling.parameters import Quantization
 from usmp.ops.quantized.rescaling.rescale import Rescale
 from usmp.ops.quantized.rescaling.weighted_constants import weighted_constants
@@ -150,10 +150,7 @@ def _record(
 
 def value_inside(condition: tirx.Expr | None, value: tirx.Expr, zero_point: int) -> tirx.Expr:
     """Return a centered value, int32, or 0 if the condition is false: outside of the data."""
-    real = centered(value, zero_point)
-    if condition is None:
-        return real
-    return tirx.if_then_else(condition, real, tirx.IntImm("int32", 0))
+    return or_zero(condition, centered(value, zero_point))
 
 
 def sum_and_rescale(

@@ -13,6 +13,7 @@ import numpy as np
 from tvm import te, tirx
 
 from usmp.support.errors import UnsupportedModelError
+from usmp.tir.nodes import is_const_int
 
 
 def nearest(index: tirx.Expr, extent: int | tirx.Expr, *, from_end: bool = True) -> tirx.Expr:
@@ -123,7 +124,7 @@ def broadcast_element(tensor: tirx.Buffer | te.Tensor, place: Sequence[tirx.Expr
     own = place[len(place) - len(tensor.shape) :]
     first = tirx.IntImm("int32", 0)
     index = [
-        first if isinstance(extent, int | tirx.IntImm) and int(extent) == 1 else position
+        first if is_const_int(extent, 1) else position
         for position, extent in zip(own, tensor.shape, strict=True)
     ]
     return tensor(*index) if isinstance(tensor, te.Tensor) else tensor[tuple(index)]

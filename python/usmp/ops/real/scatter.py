@@ -15,7 +15,7 @@ from tvm.ir import GenericConst
 
 from usmp.ops.emit import OPAQUE, shape_of
 from usmp.ops.real.indices import broadcast_element, outside
-from usmp.ops.statements import Local, call_in_place, call_statements, loops
+from usmp.ops.statements import Local, call_in_place, call_statements, fill, loops
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import sequence
 
@@ -223,13 +223,9 @@ def scattered_to_constant(
 
     def body(*buffers: tirx.Buffer) -> tirx.Stmt:
         *inputs, output = buffers
-        cleared = loops(
-            [int(extent) for extent in output.shape],
-            lambda place: tirx.BufferStore(output, first, list(place)),
-        )
         extents = shape_of(tensors[-1])
         written = _written(output, inputs, extents, coordinates, combine, from_end=from_end)
-        return sequence([cleared, written])
+        return sequence([fill(output, first), written])
 
     names = [*(f"indices{index}" for index in range(len(tensors) - 1)), "updates"]
     arguments = list(zip(names, tensors, strict=True))

@@ -11,7 +11,7 @@ from tvm import relax, tirx
 
 from usmp.ops.recurrent.cells import Cell, CellStep
 from usmp.ops.recurrent.placed import Placed, Row
-from usmp.ops.statements import call_in_place, loop, loops
+from usmp.ops.statements import call_in_place, fill, loop
 from usmp.tir.nodes import sequence
 
 Tensor: TypeAlias = "relax.Expr | np.ndarray"
@@ -79,19 +79,14 @@ def recurrent_layer(
 
     def body(*buffers: tirx.Buffer) -> tirx.Stmt:
         by_name = dict(zip(names, buffers, strict=True))
-        zeros = [_zeros(by_name[name]) for name in created if name != "output"]
+        zero = tirx.FloatImm("float32", 0)
+        zeros = [fill(by_name[name], zero) for name in created if name != "output"]
         steps = _all_steps(cell, data, states, output, by_name, backwards)
         return sequence([*zeros, *steps])
 
     results = call_in_place(builder, cell.name, body, arguments, range(len(existing)), written)
     after = dict(zip([*existing, *created], results, strict=True))
     return [after[name] for name in places if name != "output"], after.get("output")
-
-
-def _zeros(buffer: tirx.Buffer) -> tirx.Stmt:
-    """Return loops that set all elements to 0."""
-    extents, zero = [int(extent) for extent in buffer.shape], tirx.FloatImm("float32", 0)
-    return loops(extents, lambda place: tirx.BufferStore(buffer, zero, list(place)))
 
 
 def _all_steps(

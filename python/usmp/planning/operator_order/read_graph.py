@@ -9,34 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from tvm import tirx
 from tvm.ir import IRModule
 
-from usmp.analysis.buffer_extraction import is_plannable
+from usmp.analysis.buffer_extraction import may_share_bytes
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.memory.main_statements import MainStatement, MemoryAccess, main_statements
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.side_effects import Effect
-from usmp.objects.attributes.annotations import (
-    CONSTANT_DATA_ATTR,
-    INPUT_TENSOR_ATTR,
-    LIVE_THROUGHOUT_ATTR,
-    OUTPUT_TENSOR_ATTR,
-    STATE_TENSOR_ATTR,
-)
-from usmp.objects.attributes.attribute import Annotation
+from usmp.objects.attributes.annotations import INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR
 from usmp.planning.operator_order.graph import GraphCall, GraphTensor, OperatorGraph, TensorUse
 from usmp.planning.operator_order.reuse_bytes import MemoryOfCallee, ReuseBytes
-
-_NOT_COUNTED: tuple[Annotation[Any], ...] = (
-    CONSTANT_DATA_ATTR,
-    LIVE_THROUGHOUT_ATTR,
-    STATE_TENSOR_ATTR,
-)
-"""Annotations of allocations that are always live, in any order."""
 
 
 def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> OperatorGraph | None:
@@ -73,7 +57,7 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
     counted: dict[Memory, int] = {}
     used = {memory for statement in main.statements for memory in statement.ranges}
     for memory, stmt in main.memories.items():
-        if memory in used and stmt is not None and _is_counted(stmt):
+        if memory in used and stmt is not None and may_share_bytes(stmt):
             counted[memory] = len(tensors)
             is_input = INPUT_TENSOR_ATTR.is_on(stmt)
             at_exit = OUTPUT_TENSOR_ATTR.is_on(stmt) or (is_input and preserve_inputs)
@@ -90,7 +74,7 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
                 place = MemoryOfCallee(argument.parameter, argument.byte_offset)
                 memories.setdefault(counted[argument.memory], []).append(place)
         for scratch, (first, stop) in statement.scratch:
-            if _is_counted(scratch):
+            if may_share_bytes(scratch):
                 uses.append(TensorUse(len(tensors), first, stop - 1))
                 memories[len(tensors)] = [MemoryOfCallee(scratch.buffer)]
                 tensors.append(GraphTensor(size_bytes(scratch.buffer)))
@@ -99,10 +83,6 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
             reuse_bytes = ReuseBytes(facts.of(statement.callee), memories, tensors)
         calls.append(GraphCall(tuple(uses), tuple(sorted(before)), reuse_bytes))
     return OperatorGraph(tuple(tensors), tuple(calls))
-
-
-def _is_counted(stmt: tirx.AllocBuffer) -> bool:
-    return is_plannable(stmt) and not any(annotation.is_on(stmt) for annotation in _NOT_COUNTED)
 
 
 @dataclass

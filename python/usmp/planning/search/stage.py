@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tvm.ir import IRModule
@@ -12,6 +12,7 @@ from usmp.objects.attributes.attribute import Attributes
 from usmp.objects.attributes.compared import Compared
 from usmp.planning.search.choice import Allowance, Choice
 from usmp.planning.search.record import compared_leaves
+from usmp.support.reachable import reachable
 
 if TYPE_CHECKING:
     from usmp.planning.search.race import Race
@@ -100,11 +101,7 @@ class Stage(ABC):
         return compared_leaves(race, self.details(race))
 
 
-def stage_classes() -> Iterator[type[Stage]]:
-    """Yield the stages of all modules that are loaded."""
-    pending = Stage.__subclasses__()
-    while pending:
-        cls = pending.pop()
-        pending += cls.__subclasses__()
-        if hasattr(cls, "pass_name"):
-            yield cls
+def stage_classes() -> list[type[Stage]]:
+    """Return the stages of all modules that are loaded."""
+    classes = reachable(Stage.__subclasses__(), lambda cls: cls.__subclasses__())
+    return [cls for cls in classes if hasattr(cls, "pass_name")]

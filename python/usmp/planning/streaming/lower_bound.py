@@ -61,6 +61,7 @@ from usmp.planning.streaming.read_main import streamed_main
 from usmp.planning.streaming.segment import MainOperator
 from usmp.planning.streaming.segment_bytes import greatest_scratch
 from usmp.planning.streaming.streamed_main import StreamedMain
+from usmp.support.reachable import reachable
 from usmp.tir.nodes import nodes_of
 from usmp_solver import Pool
 
@@ -213,7 +214,7 @@ def _constants(mod: IRModule) -> LeastNeed | None:
     """Return the bound of the constants of `__tvm_main__` and of the PrimFuncs that it calls."""
     stmts = [
         (name, stmt)
-        for name in _reached(mod)
+        for name in reachable([MAIN_FUNCTION_NAME], module_facts(mod).graph.callees)
         for stmt in nodes_of(mod[name].body, tirx.AllocBuffer)
         if CONSTANT_DATA_ATTR.is_on(stmt) and is_plannable(stmt)
     ]
@@ -226,18 +227,6 @@ def _constants(mod: IRModule) -> LeastNeed | None:
         contents.setdefault(sha256(content).digest(), (len(content), str(stmt.buffer.name)))
     sizes = [size for size, _ in contents.values()]
     return _need(sum(sizes), pools, "the constants", max(contents.values(), default=_NOTHING))
-
-
-def _reached(mod: IRModule) -> list[str]:
-    """Return the names of `__tvm_main__` and of the PrimFuncs that it calls, to any depth."""
-    graph = module_facts(mod).graph
-    reached = dict.fromkeys([MAIN_FUNCTION_NAME])
-    pending = list(reached)
-    while pending:
-        callees = [name for name in graph.callees(pending.pop()) if name not in reached]
-        reached.update(dict.fromkeys(callees))
-        pending.extend(callees)
-    return list(reached)
 
 
 def _pools_of(stmts: Iterable[tuple[str, tirx.AllocBuffer]]) -> list[PoolInfo]:

@@ -13,7 +13,7 @@ from tvm.sym import Analyzer
 from usmp.planning.streaming.operator_loop import OperatorLoop
 from usmp.planning.streaming.timing import Ring, Timing
 from usmp.tir.dtypes import item_bytes
-from usmp.tir.nodes import nodes_of
+from usmp.tir.nodes import is_const_int, nodes_of
 
 
 class NotStreamed(Exception):
@@ -156,7 +156,7 @@ def _on_rings(stmt: tirx.Stmt, kept: Mapping[tirx.Var, Kept], fronts: Fronts) ->
 def _is_plain(buffer: tirx.Var, place: Kept) -> bool:
     """Return whether a view has all elements of a tensor, one after the other."""
     offset = buffer.ty.elem_offset
-    is_at_start = offset is None or (isinstance(offset, tirx.IntImm) and int(offset) == 0)
+    is_at_start = offset is None or is_const_int(offset, 0)
     has_strides = bool(buffer.ty.strides)
     is_flat = len(buffer.shape) == 1 and is_at_start and not has_strides
     return is_flat and buffer.dtype == place.buffer.dtype

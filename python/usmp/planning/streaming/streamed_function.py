@@ -28,7 +28,7 @@ from usmp.planning.streaming.segment import MainOperator, Segment, interleaving_
 from usmp.planning.streaming.timing import Ring, Timing
 from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.dtypes import item_bytes
-from usmp.tir.nodes import sequence
+from usmp.tir.nodes import int32, sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _OF_FIRST = ("target", "s_tir")
@@ -140,10 +140,10 @@ class _Builder:
         """Return the run of an operator in this tick, or the last one before."""
         since = self.tick - timing.start
         if timing.start > 0:
-            since = tirx.max(since, _int(0))
+            since = tirx.max(since, int32(0))
         run = _quotient(since, timing.period)
         if timing.start + timing.period * timing.runs < self.segment.interleaving.ticks:
-            run = tirx.min(run, _int(timing.runs - 1))
+            run = tirx.min(run, int32(timing.runs - 1))
         return run
 
     def _front(self, place: Kept, part: tirx.Expr | None) -> tirx.Expr:
@@ -159,7 +159,7 @@ class _Builder:
         latest = self._latest_part(place) if part is None else part
         lacking = latest + (ring.moved - ring.places)
         if ring.places > ring.moved or place.made is not None:
-            lacking = tirx.max(lacking, _int(0))
+            lacking = tirx.max(lacking, int32(0))
         return self._simplified(_quotient(lacking, ring.moved) * (ring.moved * place.part))
 
     def _latest_part(self, place: Kept) -> tirx.Expr:
@@ -170,8 +170,8 @@ class _Builder:
             return self._latest_run(timing)
         columns = timing.columns
         # The parts of this run, or -1 before the first.
-        since = tirx.max(self.column + place.late + columns.period, _int(0))
-        part = tirx.min(_quotient(since, columns.period) - 1, _int(columns.parts - 1))
+        since = tirx.max(self.column + place.late + columns.period, int32(0))
+        part = tirx.min(_quotient(since, columns.period) - 1, int32(columns.parts - 1))
         return place.made + part
 
     def _stage(self, operator: MainOperator, timing: Timing) -> tirx.Stmt:
@@ -263,7 +263,7 @@ def _conditions(tick: tirx.Var, start: int, end: int, period: int, ticks: int) -
     if end < ticks:
         conditions.append(tick < end)
     if period > 1:
-        conditions.append(tirx.Mod(tick - start, _int(period)) == 0)
+        conditions.append(tirx.Mod(tick - start, int32(period)) == 0)
     return conditions
 
 
@@ -302,7 +302,7 @@ def _steps(
         if loop.steps % number == 0:
             return [bound, elements.body]
         return [bound, tirx.IfThenElse(run * number + part < loop.steps, elements.body, None)]
-    i, extent = tirx.Var("i", "int32"), _int(number)
+    i, extent = tirx.Var("i", "int32"), int32(number)
     if loop.steps % number:
         extent = tirx.min(extent, loop.steps - run * number)
     steps = sequence([tirx.Bind(step, _as(run * number + i, step)), elements.body])
@@ -330,7 +330,7 @@ def _move(place: Kept, latest: tirx.Expr) -> tirx.Stmt:
     )
     condition = latest >= ring.places
     if ring.moved > 1:
-        over = tirx.Mod(latest - ring.places, _int(ring.moved)) == 0
+        over = tirx.Mod(latest - ring.places, int32(ring.moved)) == 0
         condition = tirx.all(condition, over)
     return tirx.IfThenElse(condition, copied, None)
 
@@ -342,11 +342,7 @@ def _as(expr: tirx.Expr, var: tirx.Var) -> tirx.Expr:
 
 def _quotient(expr: tirx.Expr, divisor: int) -> tirx.Expr:
     """Return the quotient of an expression that is not negative."""
-    return expr if divisor == 1 else tirx.Div(expr, _int(divisor))
-
-
-def _int(value: int) -> tirx.IntImm:
-    return tirx.IntImm("int32", value)
+    return expr if divisor == 1 else tirx.Div(expr, int32(divisor))
 
 
 def _attributes(segment: Segment, names: Mapping[tirx.Var, str]) -> dict[str, object]:

@@ -11,18 +11,15 @@ from typing import Any
 from tvm import tirx
 from tvm.ir import IRModule
 
-from usmp.analysis.buffer_extraction import is_plannable
+from usmp.analysis.buffer_extraction import may_share_bytes
 from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
 from usmp.analysis.memory.facts import ModuleFacts
 from usmp.analysis.memory.memories import Memory
 from usmp.objects.attributes.annotations import (
     ALIGNMENT_ATTR,
-    CONSTANT_DATA_ATTR,
     FIXED_OFFSET_ATTR,
     INPUT_TENSOR_ATTR,
-    LIVE_THROUGHOUT_ATTR,
     OUTPUT_TENSOR_ATTR,
-    STATE_TENSOR_ATTR,
     STREAMED_TENSOR_ATTR,
 )
 from usmp.objects.attributes.attribute import Annotation
@@ -40,19 +37,8 @@ from usmp.planning.streaming.reading import Maker, Reading
 from usmp.planning.streaming.scheduler import Scheduler, what_is_scheduled
 from usmp.planning.streaming.segment import MainOperator, Segment, interleaving_instructions
 
-_NOT_COUNTED: tuple[Annotation[Any], ...] = (
-    CONSTANT_DATA_ATTR,
-    LIVE_THROUGHOUT_ATTR,
-    STATE_TENSOR_ATTR,
-)
-"""Annotations of allocations that are always live."""
-
-_STAYS = (
-    *_NOT_COUNTED,
-    *(INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR, FIXED_OFFSET_ATTR, ALIGNMENT_ATTR),
-)
+_STAYS = (INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR, FIXED_OFFSET_ATTR, ALIGNMENT_ATTR)
 """Annotations of allocations that are not tensors between operators."""
-
 
 _INSTRUCTIONS_BY_BYTE = (7, 14, 28, 56)
 """Instructions of the operators for each byte that columns may move besides rows; tried in this
@@ -109,10 +95,7 @@ class StreamedMain:
         return {
             memory: size_bytes(memory)
             for memory, allocation in self.allocations.items()
-            if allocation is not None
-            and is_plannable(allocation)
-            and has_static_size(memory)
-            and not any(annotation.is_on(allocation) for annotation in _NOT_COUNTED)
+            if allocation is not None and may_share_bytes(allocation)
         }
 
     @cached_property

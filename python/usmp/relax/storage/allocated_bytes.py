@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from tvm import relax
 from tvm.ir import Call
 
-from usmp.analysis.relax_functions.read_function import bindings_of
 from usmp.relax.storage.tensor_bytes import SizeBounds
 from usmp.tir.dtypes import item_bytes
+from usmp.tir.nodes import bindings_of
 from usmp.tir.op_names import op_name
 
 _STORAGE = "relax.memory.alloc_storage"

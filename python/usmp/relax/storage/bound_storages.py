@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tvm import relax
 
-from usmp.analysis.relax_functions.read_function import bindings_of
+from usmp.tir.nodes import bindings_of
 from usmp.tir.op_names import op_name
 
 _TENSOR = "relax.memory.alloc_tensor"

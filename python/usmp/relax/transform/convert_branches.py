@@ -19,6 +19,7 @@ from usmp.relax.static_shapes import flatten_types, has_static_shape, main_funct
 from usmp.relax.symbolic_sizes import shown_type
 from usmp.relax.transform.resolve_match_casts import ResolveMatchCasts
 from usmp.support.errors import UnsupportedModelError
+from usmp.support.reachable import reachable
 from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR
 from usmp.tir.nodes import nodes_of
 
@@ -223,14 +224,10 @@ def _body(
 
 def _reached(mod: IRModule, expr: relax.Expr) -> dict[GlobalVar, tvm.ir.BaseFunc]:
     """Return the functions that an expression calls, at any depth."""
-    functions: dict[GlobalVar, tvm.ir.BaseFunc] = {}
-    waiting = nodes_of(expr, GlobalVar)
-    while waiting:
-        variable = waiting.pop(0)
-        if variable not in functions:
-            functions[variable] = mod[variable]
-            waiting += nodes_of(mod[variable].body, GlobalVar)
-    return functions
+    called = reachable(
+        nodes_of(expr, GlobalVar), lambda variable: nodes_of(mod[variable].body, GlobalVar)
+    )
+    return {variable: mod[variable] for variable in called}
 
 
 def _nested(ty: tvm.ir.Type, results: Iterator[relax.Expr]) -> relax.Expr:

@@ -20,7 +20,7 @@ from usmp.objects.attributes.operator_attributes import (
 from usmp.objects.extern_kernel import with_kernels
 from usmp.objects.target.targets import accelerator_target
 from usmp.ops.accelerator_function import AcceleratorFunction, AcceleratorParameter
-from usmp.ops.emit import RECORD_ATTRIBUTES
+from usmp.ops.emit import OPAQUE, RECORD_ATTRIBUTES
 from usmp.passes import ModulePass
 from usmp.relax.accelerators.describe import Partition, describe_partition
 from usmp.relax.accelerators.kernels import (
@@ -33,8 +33,6 @@ from usmp.relax.accelerators.known import CODEGEN_ATTR
 from usmp.relax.merge_equal_operators import merge_equal_operators
 from usmp.relax.static_shapes import flatten_types, main_function
 
-_OPAQUE = 8
-"""TVM's OpPatternKind `kOpaque`, which is never fused."""
 _READ, _WRITE = 1, 2
 """Access masks of `tvm_access_ptr`."""
 
@@ -187,7 +185,7 @@ def _prim_func(
     return (func if kernel is None else with_kernels(func, kernel)).with_attrs(
         {
             "target": accelerator_target(accelerator),
-            "op_pattern": _OPAQUE,
+            "op_pattern": OPAQUE,
             **ACCELERATOR_FUNCTION_ATTR.entry(function),
         }
     )

@@ -21,6 +21,7 @@ from usmp.relax.static_shapes import flatten_types
 from usmp.relax.windows.slides import Slides, computed_rows, kept_rows
 from usmp.support.array_bytes import are_alike
 from usmp.support.text.unique_names import UniqueNames
+from usmp.tir.nodes import fields_of
 
 
 def with_kept_windows(
@@ -111,7 +112,7 @@ class _Rewriter:
                 for block in self.main.body.blocks:
                     for binding in block.bindings:
                         self._bind(binding)
-                results = [self._substituted(result) for result in _results(self.main.body.body)]
+                results = [self._substituted(result) for result in fields_of(self.main.body.body)]
                 results += [self._after(var) for var in self.states]
                 outputs = [self.builder.emit_output(result) for result in results]
             self.builder.emit_func_output(relax.Tuple(outputs))
@@ -209,7 +210,3 @@ class _Rewriter:
             expr, (Var, lambda var: self.replaced.get(var, var))
         )
         return result
-
-
-def _results(body: relax.Expr) -> list[relax.Expr]:
-    return list(body.fields) if isinstance(body, relax.Tuple) else [body]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from usmp.report.explanation.operators import joined, operator_at, operator_label, users
-from usmp.report.plan_formats import has_several_entries
+from usmp.report.plan_formats import common_ranges, has_several_entries
 from usmp.support.text.plain_text import shown
 
 LiveInterval: TypeAlias = tuple[int, int]
@@ -28,7 +28,7 @@ def peak_intervals(pool: Mapping[str, Any]) -> list[LiveInterval]:
     intervals: list[LiveInterval] | None = None
     for buffer in live_at_peak(pool):
         ranges = [(start, stop) for start, stop in buffer["live_ranges"]]
-        intervals = ranges if intervals is None else _common(intervals, ranges)
+        intervals = ranges if intervals is None else common_ranges(intervals, ranges)
     return intervals or []
 
 
@@ -149,9 +149,3 @@ def _named(module: Mapping[str, Any], operators: Sequence[int]) -> str:
     labels = [operator_label(module, n) for n in operators[:_MOST_READERS]]
     more = len(operators) - len(labels)
     return joined([*labels, *([f"{more} others"] if more else [])])
-
-
-def _common(one: Sequence[LiveInterval], other: Sequence[LiveInterval]) -> list[LiveInterval]:
-    """Return the intersections of two lists of intervals."""
-    pairs = ((max(a, c), min(b, d)) for a, b in one for c, d in other)
-    return [(start, stop) for start, stop in pairs if start < stop]

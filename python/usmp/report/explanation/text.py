@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,21 +11,15 @@ from usmp.report.compared_table import compared_table
 from usmp.report.explanation.operators import joined
 from usmp.report.explanation.pairs import pair_lines
 from usmp.report.explanation.sentences import NO_TIME, suggestion_sentence
-from usmp.report.text_tables import TextTable, print_list, print_table, print_text
+from usmp.report.text_tables import TextTable, print_list, print_table, print_text, printed_text
 from usmp.support.text.plain_text import shown
 
 _MOST_BUFFERS = 12
-_TEXT_WIDTH = 100
-"""Width of the text in characters."""
 
 
 def explanation_text(document: Mapping[str, Any]) -> str:
     """Return the text that `print_explanation` prints, without colors."""
-    text = io.StringIO()
-    settings: dict[str, Any] = {"force_jupyter": False, "force_terminal": False}
-    console = Console(file=text, width=_TEXT_WIDTH, highlight=False, color_system=None, **settings)
-    print_explanation(document, console)
-    return text.getvalue()
+    return printed_text(lambda console: print_explanation(document, console))
 
 
 def print_explanation(document: Mapping[str, Any], console: Console | None = None) -> None:

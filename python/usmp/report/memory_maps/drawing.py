@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from usmp.report.map_data import Buffer, MemoryMap, Pool, Range
+from usmp.report.map_data import KINDS, Buffer, MemoryMap, Pool, Range
+from usmp.report.plan_formats import common_ranges
 from usmp.support.text.plain_text import shown
 
 Row = dict[str, Any]
 
+RING, OVERLAP = "ring of rows", "output overwrites what was read of an input"
+"""Words for what a map marks besides kinds of buffers."""
 _LONGEST_LABEL = 60
 _HEADROOM = 1.14
 """Ratio of the top of the drawing to the highest line, with space for the label of the line."""
@@ -46,7 +49,7 @@ def overlaps(pool: Pool) -> list[Row]:
             other = by_name.get(overlap.name)
             if other is not None:
                 low, high = _shared(buffer, other)
-                for start, stop in _common_ranges(buffer.live_ranges, other.live_ranges):
+                for start, stop in common_ranges(buffer.live_ranges, other.live_ranges):
                     rows.append(
                         {"id": index, "start": start, "stop": stop, "low": low, "high": high}
                     )
@@ -130,13 +133,15 @@ def most_live(pool: Pool, positions: int) -> int:
     return max(row["live"] for row in live_bytes(pool, positions)) or 1
 
 
+def legend(pools: Sequence[Pool]) -> list[str]:
+    """Return the kinds of buffers in pools, `RING` if there are rings, and `OVERLAP` likewise."""
+    buffers = [buffer for pool in pools for buffer in pool.buffers]
+    used = {buffer.kind for buffer in buffers}
+    used |= {RING for buffer in buffers if buffer.is_ring}
+    used |= {OVERLAP for buffer in buffers if buffer.overlaps}
+    return [words for words in (*KINDS, RING, OVERLAP) if words in used]
+
+
 def _shared(one: Buffer, other: Buffer) -> Range:
     """Return the addresses that two buffers share."""
     return max(one.offset_bytes, other.offset_bytes), min(one.end_bytes, other.end_bytes)
-
-
-def _common_ranges(one: Sequence[Range], other: Sequence[Range]) -> Iterator[Range]:
-    for start, stop in one:
-        for begin, end in other:
-            if max(start, begin) < min(stop, end):
-                yield max(start, begin), min(stop, end)

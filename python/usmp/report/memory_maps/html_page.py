@@ -14,6 +14,7 @@ from importlib.resources import files
 from string import Template
 
 from usmp.report.map_data import KINDS, MemoryMap, Pool
+from usmp.report.memory_maps.drawing import OVERLAP, RING, legend
 from usmp.report.memory_maps.page_data import page_json
 from usmp.report.memory_maps.page_tables import (
     buffers_table,
@@ -88,19 +89,11 @@ def _digest(text: str) -> str:
 
 
 def _legend(drawn: MemoryMap) -> str:
-    buffers = [buffer for pool in drawn.pools for buffer in pool.buffers]
-    used = {buffer.kind for buffer in buffers}
-    items = [
-        f'<li><span class="swatch" data-kind="{index}"></span>{kind}</li>'
-        for index, kind in enumerate(KINDS)
-        if kind in used
-    ]
-    if any(buffer.is_ring for buffer in buffers):
-        items.append('<li><span class="swatch ring"></span>ring of rows</li>')
-    if any(buffer.overlaps for buffer in buffers):
-        words = "output overwrites what was read of an input"
-        items.append(f'<li><span class="swatch overlap"></span>{words}</li>')
-    return "".join(items)
+    swatches = {kind: f'swatch" data-kind="{index}' for index, kind in enumerate(KINDS)}
+    swatches |= {RING: "swatch ring", OVERLAP: "swatch overlap"}
+    return "".join(
+        f'<li><span class="{swatches[words]}"></span>{words}</li>' for words in legend(drawn.pools)
+    )
 
 
 def _map(drawn: MemoryMap, index: int, pool: Pool) -> str:

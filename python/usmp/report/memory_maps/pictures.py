@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from usmp.report.map_data import KINDS, MemoryMap, Pool
+from usmp.report.memory_maps.drawing import OVERLAP, RING, legend
 from usmp.report.memory_maps.themes import FONT, THEMES
 from usmp.report.memory_maps.vega_layout import Spec
 from usmp.report.memory_maps.vega_panel import panel_group, panel_of, panel_signals
@@ -131,22 +132,12 @@ def _text(text: str, y: float, color: str, size: int, weight: str, x: float = 0)
 
 def _legend(pools: Sequence[Pool], y: float, colors: dict[str, Any]) -> list[Spec]:
     """Return a legend with a swatch for each kind of buffer, and for rings and overlaps."""
-    buffers = [buffer for pool in pools for buffer in pool.buffers]
-    used = {buffer.kind for buffer in buffers}
-    entries: list[tuple[str, str | None, bool, bool]] = [
-        (kind, colors["kinds"][index], False, False)
-        for index, kind in enumerate(KINDS)
-        if kind in used
-    ]
-    if any(buffer.is_ring for buffer in buffers):
-        entries.append(("ring of rows", None, True, False))
-    if any(buffer.overlaps for buffer in buffers):
-        entries.append(("output overwrites what was read of an input", None, False, True))
     marks: list[Spec] = []
     x = 0.0
-    for words, color, is_dashed, is_hatched in entries:
-        marks.append(_swatch(x, y, color, colors["ink"], is_dashed))
-        if is_hatched:
+    for words in legend(pools):
+        color = colors["kinds"][KINDS.index(words)] if words in KINDS else None
+        marks.append(_swatch(x, y, color, colors["ink"], is_dashed=words == RING))
+        if words == OVERLAP:
             marks += [_stripe(x + at, y, colors["ink"]) for at in (2, 8, 14)]
         marks.append(_text(words, y + 10, colors["ink"], 12, "normal", x + 24))
         x += 24 + _CHARACTER * len(words) + 18

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
-from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
@@ -12,10 +10,10 @@ from rich.text import Text
 
 from usmp.report.map_data import Buffer, MemoryMap, Pool
 from usmp.report.summary.io import IO_TEXTS
+from usmp.report.text_tables import printed_text
 from usmp.support.text.plain_text import shown
 
 _TOP_BUFFERS = 10
-_TEXT_WIDTH = 100
 _LEAST_WIDTH, _MOST_WIDTH = 40, 200
 _COLORS = {
     "input": "yellow",
@@ -29,11 +27,7 @@ _COLORS = {
 
 def map_text(drawn: MemoryMap) -> str:
     """Return the text that `print_memory_map` prints, without colors."""
-    text = io.StringIO()
-    # In a notebook, rich would display the text instead of writing it.
-    settings: dict[str, Any] = {"force_jupyter": False, "force_terminal": False}
-    print_memory_map(drawn, Console(file=text, width=_TEXT_WIDTH, color_system=None, **settings))
-    return text.getvalue()
+    return printed_text(lambda console: print_memory_map(drawn, console))
 
 
 def print_memory_map(drawn: MemoryMap, console: Console | None = None) -> None:

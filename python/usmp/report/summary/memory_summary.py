@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,25 +15,18 @@ from usmp.report.summary.dynamic import dynamic_sentences
 from usmp.report.summary.io import io_sentences
 from usmp.report.summary.sizes import has_fixed_offsets, sizes_sentence
 from usmp.report.summary.streaming import rows_sentence, windows_sentence
-from usmp.report.text_tables import TextTable, print_table, print_text
+from usmp.report.text_tables import TextTable, print_table, print_text, printed_text
 from usmp.report.unfinished_search import unfinished_search
 from usmp.support.model_operators import titles
 from usmp.support.text.plain_text import shown
 
 _SHOWN_BUFFERS = 6
 _SHOWN_ENTRIES = 3
-_TEXT_WIDTH = 100
-"""Width of the text in characters."""
 
 
 def memory_summary(metadata: Mapping[str, Any]) -> str:
     """Return the text that `print_memory_summary` prints, without colors."""
-    text = io.StringIO()
-    # In a notebook, rich would display the text instead of writing it.
-    settings: dict[str, Any] = {"force_jupyter": False, "force_terminal": False}
-    console = Console(file=text, width=_TEXT_WIDTH, highlight=False, color_system=None, **settings)
-    print_memory_summary(metadata, console)
-    return text.getvalue()
+    return printed_text(lambda console: print_memory_summary(metadata, console))
 
 
 def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = None) -> None:

@@ -164,7 +164,10 @@ def test_model_that_cannot_be_read(refused, tmp_path, no_workers):
     ("options", "reason"),
     [
         (["--jobs=0"], "argument -j/--jobs: must be from 1 to 1024, not 0"),
-        (["--max-ram=much"], "argument --max-ram: must be bytes, such as 64K, not much"),
+        (
+            ["--max-ram=much"],
+            "argument --max-ram: must be bytes, such as 4096, 0x400 or 64K, not much",
+        ),
         (["--plot=a.gif"], "--plot a.gif: a plot ends in .svg, .png, .html"),
         (["--plot=a.svg", "-o", "a.svg"], "a.svg: the plot would overwrite the results"),
         (["-o", "no/sweep.json"], "no/sweep.json: cannot be written (No such file or directory)"),

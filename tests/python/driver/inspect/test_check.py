@@ -176,7 +176,7 @@ def test_a_board_whose_memories_are_too_small(
         ([], "name what the model has to fit: --max-ram"),
         (
             ["--max-ram=x"],
-            "argument --max-ram: must be bytes, such as 65536, 0x10000 or 64K, not x",
+            "argument --max-ram: must be bytes, such as 4096, 0x400 or 64K, not x",
         ),
         (["--boards=nope"], '--boards: unknown board "nope"; tvmc list boards and tvmc list parts'),
         (["--boards="], '--boards: unknown board ""'),

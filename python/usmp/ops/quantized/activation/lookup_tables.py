@@ -120,7 +120,7 @@ def hard_swish(
     def function(value: int) -> int:
         fine = (value - before.zero_point) << 7
         gate = (_gate(fine, gate_factor) + (1 << 15)) >> 1
-        product = gate * _multiply_16(fine, _upper_half(output_factor))
+        product = gate * gemmlowp.multiply(fine, _upper_half(output_factor), 16)
         # Round to zero, unlike other products: the reference kernel's two biases cancel out.
         truncated = abs(product) >> 15
         result = truncated if product >= 0 else -truncated
@@ -133,22 +133,13 @@ def hard_swish(
 def _gate(fine: int, factor: QuantizedMultiplier) -> int:
     """Return the argument over 3, clamped to [-1, 1], with 15 fractional bits."""
     left = factor.shift
-    shifted = _saturate(fine << (left - 1), 16) if left > 0 else fine
-    scaled = _multiply_16(shifted, _upper_half(factor))
-    return _saturate(scaled << 1, 16) if left > 0 else round_shift_right(scaled, -left)
+    shifted = gemmlowp.saturate(fine << (left - 1), 16) if left > 0 else fine
+    scaled = gemmlowp.multiply(shifted, _upper_half(factor), 16)
+    return gemmlowp.saturate(scaled << 1, 16) if left > 0 else round_shift_right(scaled, -left)
 
 
 def _upper_half(factor: QuantizedMultiplier) -> int:
     return min((factor.multiplier + (1 << 15)) >> 16, (1 << 15) - 1)
-
-
-def _multiply_16(a: int, b: int) -> int:
-    """Return the rounded high half of the doubled product of 16-bit integers."""
-    return _saturate((a * b + (1 << 14)) >> 15, 16)
-
-
-def _saturate(value: int, bits: int) -> int:
-    return min(max(value, -(1 << (bits - 1))), (1 << (bits - 1)) - 1)
 
 
 def rsqrt(

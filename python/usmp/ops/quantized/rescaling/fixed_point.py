@@ -188,6 +188,13 @@ def one_over_one_plus(value: tirx.Expr) -> tirx.Expr:
     return tirx.call_pure_extern("int32", ONE_OVER_ONE_PLUS, value)
 
 
+def or_zero(condition: tirx.Expr | None, value: tirx.Expr) -> tirx.Expr:
+    """Return the value if the condition is true or missing, else 0."""
+    if condition is None:
+        return value
+    return tirx.if_then_else(condition, value, tirx.const(0, str(value.ty.dtype)))
+
+
 def int32(value: tirx.Expr | int) -> tirx.Expr:
     """Return a constant of this type, or a cast of an expression."""
     return tirx.IntImm("int32", value) if isinstance(value, int) else value.astype("int32")

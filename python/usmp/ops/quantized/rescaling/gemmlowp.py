@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from usmp.ops.quantized.rescaling.fixed_point import round_shift_right, wrap_int32
 
-INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+INT32_MAX = 2**31 - 1
 ONE_Q0 = INT32_MAX
 """The number of Q0.31 that is nearest to 1."""
 
@@ -22,17 +22,17 @@ _48_OVER_17, _MINUS_32_OVER_17 = 1515870810, -1010580540
 """In Q2.29: the linear first estimate of Newton's division."""
 
 
-def saturate(value: int) -> int:
-    """Clamp `value` to the 32-bit integers."""
-    return min(max(value, INT32_MIN), INT32_MAX)
+def saturate(value: int, bits: int = 32) -> int:
+    """Clamp `value` to the signed integers of some bits."""
+    return min(max(value, -(1 << (bits - 1))), (1 << (bits - 1)) - 1)
 
 
-def multiply(a: int, b: int) -> int:
+def multiply(a: int, b: int, bits: int = 32) -> int:
     """Return the rounded high half of the doubled product (SaturatingRoundingDoublingHighMul).
 
     The integer bits of the factors add up.
     """
-    return saturate((a * b + (1 << 30)) >> 31)
+    return saturate((a * b + (1 << (bits - 2))) >> (bits - 1), bits)
 
 
 def multiply_by_power(value: int, exponent: int) -> int:

@@ -15,6 +15,7 @@ from usmp.objects.attributes.operator_attributes import (
     OPERATORS_ATTR,
 )
 from usmp.ops.control_flow import CONTROL_FLOW_ATTR
+from usmp.ops.emit import OPAQUE
 from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.replace_main import with_main_body
@@ -24,8 +25,6 @@ from usmp.relax.transform.fusion.fuse_recorded_operators import fuse_grouped_ope
 from usmp.tir.nodes import nodes_of
 from usmp.tir.op_names import op_name
 
-_OPAQUE = 8
-"""TVM's OpPatternKind `kOpaque`, which is never fused."""
 _KNOWN = {
     *("op_pattern", "s_tir", "tirx.noalias"),
     *(OPERATOR_ATTR.name, OPERATORS_ATTR.name, OPERATOR_STEPS_ATTR.name),
@@ -125,7 +124,7 @@ def _copies_part_of(mod: IRModule, value: relax.Expr, windows: set[Var]) -> bool
 def _may_fuse(mod: IRModule, reader: Call) -> bool:
     """Return whether fusion loses no attribute of the operator."""
     attributes = mod[reader.args[0]].attrs or {}
-    return set(attributes.keys()) <= _KNOWN and int(attributes.get("op_pattern", 0)) != _OPAQUE
+    return set(attributes.keys()) <= _KNOWN and int(attributes.get("op_pattern", 0)) != OPAQUE
 
 
 def _call_of_group(builder: relax.BlockBuilder, reader: Call, copies: dict[Var, Call]) -> Call:

@@ -13,6 +13,7 @@ from usmp.ops.real.scatter import SCATTER_OPERATORS
 from usmp.ops.real.zeros import LEGALIZE_ZEROS
 from usmp.ops.views import PARTS, RESHAPES, ViewKind, names_of, part_offsets
 from usmp.passes import ModulePass
+from usmp.tir.nodes import fields_of
 from usmp.tir.op_names import op_name
 
 _PLACES = names_of(ViewKind.RESHAPE, ViewKind.SLICE, ViewKind.SPLIT)
@@ -27,7 +28,7 @@ def _as_reshape(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
 def _keep_contiguous(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
     """Keep slices and concats along the outermost axis, which `LowerMain` makes views. Legalize a
     concat of only constants and inputs, so that it is fused into its readers."""
-    inputs = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else [call.args[0]]
+    inputs = fields_of(call.args[0])
     is_useful = call.op.name != "relax.concat" or any(_is_computed(builder, e) for e in inputs)
     if is_useful and part_offsets(call) is not None:
         return call

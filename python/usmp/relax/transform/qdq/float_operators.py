@@ -11,6 +11,7 @@ from tvm.ir import Call, GenericConst
 
 from usmp.ops.views import RESHAPES
 from usmp.relax.static_shapes import flatten_types
+from usmp.tir.nodes import fields_of
 
 _UNCOUNTED = ("relax.quantize", "relax.dequantize", "relax.shape_of", *RESHAPES)
 """Operators at the borders of integers, and operators that read no element."""
@@ -54,11 +55,7 @@ def _name(call: Call) -> str:
 
 def _inputs(call: Call) -> list[relax.Expr]:
     """Return the tensors that a call reads, also those in tuples."""
-    leaves = [
-        leaf
-        for argument in call.args
-        for leaf in (argument.fields if isinstance(argument, relax.Tuple) else [argument])
-    ]
+    leaves = [leaf for argument in call.args for leaf in fields_of(argument)]
     return [leaf for leaf in leaves if isinstance(leaf, (tvm.ir.Var, GenericConst))]
 
 
