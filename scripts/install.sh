@@ -65,8 +65,8 @@ show_progress() {
   return $failed
 }
 
-# Run pip install with progress, and show its whole output only if it fails. Nothing is compiled in
-# advance, because that would take a minute and most modules are never imported.
+# Show the progress of pip, and its whole output only if it fails. Nothing is compiled in advance,
+# because that would take a minute and most modules are never imported.
 pip_install() {
   log=$(mktemp)
   if {

@@ -7,8 +7,8 @@ import pytest
 from conftest import ROOT
 from support.python_here import run_python
 from usmp import algorithms, analysis, names, transform
+from usmp.objects.attributes import annotations
 from usmp.objects.attributes.attribute import Annotation
-from usmp.objects.attributes.module_attributes import annotations
 
 pytestmark = pytest.mark.cc
 

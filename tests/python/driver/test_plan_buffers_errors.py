@@ -73,7 +73,7 @@ FILES = [
     (f"{HEADER}\na,0,1,-4\n", ', line 2, buffer "a": its size, -4, is negative'),
     (
         f"{HEADER},alignment\na,0,1,1,0\n",
-        ', line 2, buffer "a": its alignment is 0, but must be 1 or more',
+        ', line 2, buffer "a": its alignment, 0, is less than 1',
     ),
     (
         f"{HEADER},offset\na,0,1,1,-1\n",
@@ -82,12 +82,12 @@ FILES = [
     ),
     (
         f"{HEADER},offset,alignment\na,0,1,1,6,4\n",
-        ', line 2, buffer "a": it is pinned to the offset 6, which is no multiple of its '
+        ', line 2, buffer "a": it is pinned to 6, which is no multiple of its '
         "alignment, 4",
     ),
     (
         f"{HEADER},offset\na,0,1,9,9223372036854775800\n",
-        ', line 2, buffer "a": pinned to the offset 9223372036854775800, it ends beyond 64 bits',
+        ', line 2, buffer "a": pinned to 9223372036854775800, it ends beyond 64 bits',
     ),
     (
         "id,start,end,size\na,0,9223372036854775807,1\n",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 import usmp
 import usmp.aot_pipeline
 import usmp.frontend
+from conftest import ROOT
 from usmp.relax.accelerators import quantized_operator
 
 PUBLIC = (
@@ -71,3 +73,16 @@ def test_a_function_of_tvm_that_is_a_pass_now():
 def test_names_that_never_were():
     with pytest.raises(AttributeError, match=r"^module 'usmp\.relax' has no attribute 'nothing'$"):
         usmp.relax.nothing  # noqa: B018
+
+
+def test_no_module_replaces_a_name_of_its_package():
+    """Importing a submodule sets an attribute of its package, which may be another name there."""
+    replaced = []
+    for init in sorted((ROOT / "python").rglob("__init__.py")):
+        package = ".".join(init.parent.relative_to(ROOT / "python").parts)
+        modules = {path.stem for path in init.parent.iterdir() if path.suffix == ".py"}
+        for node in ast.parse(init.read_text()).body:
+            if isinstance(node, ast.ImportFrom) and node.module != package:
+                names = {alias.asname or alias.name for alias in node.names} & modules
+                replaced += [f"{package}.{n}" for n in names if node.module != f"{package}.{n}"]
+    assert replaced == []

@@ -18,7 +18,7 @@ from usmp.frontend.onnx.graph.axes import axis_of
 from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode
 from usmp.ops.emit import constant, dtype_of, shape_of
 from usmp.ops.signal.dft import LONGEST_SUM, dft, is_fast
-from usmp.ops.signal.frames import frames_of
+from usmp.ops.signal.overlapping_frames import frames_of
 
 _LONGEST = 1 << 16
 _MOST_WEIGHTS = 1 << 22
