@@ -1,7 +1,7 @@
 """SimplifyIntegers: TVM's StmtSimplify, which leaves the arithmetic of floats as it is.
 
 TVM's simplifier takes floats for real numbers: to it `x - x` is 0, `(x + 1) - x` is 1, and `x == x`
-is true. For infinity, NaN and large numbers they are not.
+is true, and `not x < y` is `y <= x`. For infinity, NaN and large numbers they are not.
 """
 
 from __future__ import annotations
@@ -22,16 +22,21 @@ _NAMES: dict[type, str] = {
     tirx.Sub: "usmp.float_subtract",
     tirx.EQ: "usmp.float_equal",
     tirx.NE: "usmp.float_not_equal",
+    tirx.LT: "usmp.float_less",
+    tirx.LE: "usmp.float_less_equal",
 }
 """Operators of which the simplifier knows rules -> functions of which it knows none."""
 _OPERATORS = {name: kind for kind, name in _NAMES.items()}
+_MIRRORED: dict[type, type] = {tirx.GT: tirx.LT, tirx.GE: tirx.LE}
+"""Comparisons -> those of the operands in the other order, as the simplifier writes them."""
+_HIDDEN = (*_NAMES, *_MIRRORED)
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.SimplifyIntegers")
 class SimplifyIntegers(ModulePass):
     """Simplify the integers and conditions of PrimFuncs, and no floats.
 
-    While TVM's pass runs, differences and equalities of floats are calls of functions that it does
+    While TVM's pass runs, differences and comparisons of floats are calls of functions that it does
     not know.
 
     Parameters
@@ -46,7 +51,7 @@ class SimplifyIntegers(ModulePass):
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Simplify every PrimFunc."""
         hidden = {
-            variable: _mapped(func, tuple(_NAMES), _as_call)
+            variable: _mapped(func, _HIDDEN, _as_call)
             for variable, func in mod.functions.items()
             if isinstance(func, tirx.PrimFunc) and any(map(_is_of_floats, _operators(func)))
         }
@@ -58,7 +63,7 @@ class SimplifyIntegers(ModulePass):
 
 
 def _operators(func: tirx.PrimFunc) -> list[Any]:
-    return [node for kind in _NAMES for node in nodes_of(func.body, kind)]
+    return [node for kind in _HIDDEN for node in nodes_of(func.body, kind)]
 
 
 def _is_of_floats(operator: Any) -> bool:
@@ -73,7 +78,9 @@ def _as_call(expr: Any) -> tirx.Expr:
     """Return a call in the place of an operator on floats."""
     if not _is_of_floats(expr):
         return expr
-    return tirx.call_pure_extern(dtype_of(expr), _NAMES[type(expr)], expr.a, expr.b)
+    mirrored = _MIRRORED.get(type(expr))
+    name, operands = _NAMES[mirrored or type(expr)], (expr.a, expr.b)
+    return tirx.call_pure_extern(dtype_of(expr), name, *(operands[::-1] if mirrored else operands))
 
 
 def _as_operator(call: Call) -> tirx.Expr:

@@ -82,8 +82,7 @@ FILES = [
     ),
     (
         f"{HEADER},offset,alignment\na,0,1,1,6,4\n",
-        ', line 2, buffer "a": it is pinned to 6, which is no multiple of its '
-        "alignment, 4",
+        ', line 2, buffer "a": it is pinned to 6, which is no multiple of its alignment, 4',
     ),
     (
         f"{HEADER},offset\na,0,1,9,9223372036854775800\n",

@@ -60,10 +60,12 @@ def floor_divide(builder: relax.BlockBuilder, dividend: Expr, divisor: Expr) -> 
     exact = builder.emit(relax.op.where(other_sign, relax.op.subtract(quotient, one), quotient))
     lower = builder.emit(relax.op.floor(exact))
     is_far = relax.op.greater(relax.op.subtract(exact, lower), relax.const(0.5, dtype))
-    nearest = relax.op.where(is_far, relax.op.add(lower, one), lower)
-    return relax.op.where(
-        relax.op.equal(divisor, zero), relax.op.divide(dividend, divisor), nearest
-    )
+    nearest = builder.emit(relax.op.where(is_far, relax.op.add(lower, one), lower))
+    rounded = builder.emit(relax.op.divide(dividend, divisor))
+    # A quotient of 0 has the sign of the rounded one, which is finite then.
+    signed_zero = relax.op.multiply(rounded, zero)
+    signed = relax.op.where(relax.op.equal(nearest, zero), signed_zero, nearest)
+    return relax.op.where(relax.op.equal(divisor, zero), rounded, signed)
 
 
 def _has_other_sign(remainder: Expr, divisor: Expr) -> Expr:

@@ -14,19 +14,28 @@ from usmp.tir.dtypes import is_float
 
 
 def _legalize(builder: relax.BlockBuilder, call: Call) -> Expr:
-    """Rewrite a product or quotient; a scalar 0 becomes a tensor, which TVM does not fold."""
-    arguments = list(call.args)
-    if is_float(dtype_of(call)) and len(call.ty.shape):
-        arguments = [_as_tensor(argument) for argument in arguments]
-    return call.op.get_attr("FLegalize")(builder, Call(call.op, arguments, call.attrs))
+    """Rewrite a product or quotient; the number 0 becomes a tensor, whose value TVM ignores."""
+    legalize = call.op.get_attr("FLegalize")
+    if not is_float(dtype_of(call)) or not any(map(_is_zero, call.args)):
+        return legalize(builder, call)
+    arguments = [_with_axis(builder, a) if not len(a.ty.shape) else a for a in call.args]
+    product = builder.normalize(Call(call.op, arguments, call.attrs))
+    result = legalize(builder, product)
+    if len(call.ty.shape):
+        return result
+    return relax.op.reshape(builder.emit(result), ())
 
 
-def _as_tensor(argument: Expr) -> Expr:
-    if isinstance(argument, GenericConst) and not len(argument.ty.shape):
-        number = argument.value.numpy()
-        if not number.any():
-            return relax.const(number.reshape(1))
-    return argument
+def _is_zero(argument: Expr) -> bool:
+    is_number = isinstance(argument, GenericConst) and not len(argument.ty.shape)
+    return is_number and not argument.value.numpy().any()
+
+
+def _with_axis(builder: relax.BlockBuilder, argument: Expr) -> Expr:
+    """Return a tensor without axes as one of a single element."""
+    if isinstance(argument, GenericConst):
+        return relax.const(argument.value.numpy().reshape(1))
+    return builder.emit(relax.op.reshape(argument, (1,)))
 
 
 LEGALIZE_ZEROS = {"relax.multiply": _legalize, "relax.divide": _legalize}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -16,6 +17,7 @@ from usmp.ops.emit import dtype_of
 from usmp.ops.real import bits
 from usmp.ops.real.clamps import clamp
 from usmp.ops.real.division import floor_mod
+from usmp.ops.real.order import extreme_of_two
 from usmp.tir.dtypes import is_float
 
 
@@ -85,8 +87,15 @@ def celu(node: OnnxNode) -> Expr:
     zero, one, factor = (relax.const(value, dtype) for value in (0.0, 1.0, alpha))
     grown = emit(relax.op.exp(emit(relax.op.divide(data, factor))))
     scaled = emit(relax.op.multiply(factor, emit(relax.op.subtract(grown, one))))
-    negative = emit(relax.op.minimum(scaled, zero))
-    return relax.op.add(emit(relax.op.maximum(data, zero)), negative)
+    negative = emit(extreme_of_two(scaled, zero, is_largest=False))
+    return relax.op.add(emit(extreme_of_two(data, zero, is_largest=True)), negative)
+
+
+def gemm(node: OnnxNode) -> OnnxNode | None:
+    """Leave out the third input of `Gemm` if its factor is 0, because it may be infinite."""
+    if node.attributes.get("beta", 1.0) != 0 or node.input(2) is None:
+        return None
+    return replace(node, inputs=node.inputs[:2])
 
 
 def shrink(node: OnnxNode) -> None:

@@ -54,6 +54,7 @@ _CONVERTERS: dict[str, Converter] = {
     "Gather": indexing.gather,
     "GatherElements": indexing.gather_elements,
     "GatherND": indexing.gather_nd,
+    "Gemm": element_wise.gemm,
     "IsInf": element_wise.is_infinite,
     "LRN": refusals.local_response_normalization,
     "LSTM": recurrent.lstm,
@@ -101,7 +102,7 @@ _BY_TVM = frozenset(
     Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh AveragePool BitwiseAnd
     BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Concat ConcatFromSequence Constant
     ConstantOfShape Conv ConvTranspose Cos Cosh DepthToSpace Einsum Elu Equal Erf Exp Expand
-    Flatten Floor Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual
+    Flatten Floor Gelu GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual
     GridSample GroupNormalization HardSigmoid HardSwish Hardmax Identity If InstanceNormalization
     IsNaN LeakyRelu Less LessOrEqual Log LogSoftmax Loop LpPool MatMul MeanVarianceNormalization
     Mish Mul Neg Not Optional OptionalGetElement OptionalHasElement Or PRelu QLinearConv

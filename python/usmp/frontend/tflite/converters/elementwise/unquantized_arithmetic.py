@@ -20,7 +20,7 @@ from usmp.frontend.tflite.options import (
     require_same_shape,
     require_types,
 )
-from usmp.ops.real.division import floor_mod
+from usmp.ops.real.division import floor_divide, floor_mod
 
 _Table = dict[str, tuple[Callable[..., relax.Expr], tuple[str, ...]]]
 """Operator -> its function, and the element types that were compared with TFLite's kernels."""
@@ -95,7 +95,6 @@ _BINARY: _Table = {
     "BITWISE_XOR": (relax.op.bitwise_xor, _INT32),
     "DIV": (relax.op.divide, _REAL_INT32),
     "EQUAL": (relax.op.equal, (*_NUMBERS, "bool")),
-    "FLOOR_DIV": (relax.op.floor_divide, _REAL_INT32),
     "GREATER": (relax.op.greater, _NUMBERS),
     "GREATER_EQUAL": (relax.op.greater_equal, _NUMBERS),
     "LESS": (relax.op.less, _NUMBERS),
@@ -107,7 +106,6 @@ _BINARY: _Table = {
     "MUL": (relax.op.multiply, _NUMBERS),
     "NOT_EQUAL": (relax.op.not_equal, (*_NUMBERS, "bool")),
     "POW": (relax.op.power, _REAL),
-    "RIGHT_SHIFT": (relax.op.right_shift, _INT32),
     "SQUARED_DIFFERENCE": (_squared_difference, _REAL_INT32),
     "SUB": (relax.op.subtract, _NUMBERS),
 }
@@ -127,7 +125,7 @@ def convert_binary(context: Context, operator: TfliteOperator) -> None:
     function, types = _BINARY[operator.name]
     require_inputs(operator, 2, 2)
     left, right = _operands(context, operator, types)
-    if operator.name in ("DIV", "FLOOR_DIV"):
+    if operator.name == "DIV":
         require_divisor(operator)
     if operator.name == "ATAN2":
         # LiteRT's kernel does not broadcast.
@@ -154,13 +152,22 @@ def convert_add_n(context: Context, operator: TfliteOperator) -> None:
     context.set_moved(operator, total)
 
 
-@converts("FLOOR_MOD", quantized=False)
-def convert_floor_mod(context: Context, operator: TfliteOperator) -> None:
-    """Append the remainder that has the sign of the divisor."""
-    left, right = _operands(context, operator, ("float32", "int32", "int64"))
-    if operator.input(0).dtype != "float32":
-        require_divisor(operator)
-    context.set_moved(operator, floor_mod(context.builder, left, right))
+@converts("FLOOR_DIV", "FLOOR_MOD", quantized=False)
+def convert_floor(context: Context, operator: TfliteOperator) -> None:
+    """Append the quotient that is rounded down, or the remainder that has the divisor's sign."""
+    divides = operator.name == "FLOOR_DIV"
+    operands = _operands(context, operator, _REAL_INT32 if divides else _NUMBERS)
+    require_divisor(operator)
+    function = floor_divide if divides else floor_mod
+    context.set_moved(operator, function(context.builder, *operands))
+
+
+@converts("RIGHT_SHIFT", quantized=False)
+def convert_right_shift(context: Context, operator: TfliteOperator) -> None:
+    """Append a shift by 0 to 31 bits, to which the kernel clamps the second operand."""
+    data, amount = _operands(context, operator, _INT32)
+    bits = context.builder.emit(relax.op.clip(amount, 0, 31))
+    context.set_moved(operator, relax.op.right_shift(data, bits))
 
 
 _STORED: _Table = {

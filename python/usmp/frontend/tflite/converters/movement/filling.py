@@ -149,6 +149,8 @@ def convert_one_hot(context: Context, operator: TfliteOperator) -> None:
             f"{elements[1].tolist()}; the depth must be at least 1, and each be one number"
         )
     axis = operator.options(tflite.OneHotOptions).Axis()
+    if axis < -1:
+        raise operator.unsupported(f"axis {axis}; of negative axes, TFLite has only -1")
     positive_axis(operator, axis, len(indices.shape) + 1)
     make = tirx.FloatImm if on.dtype == "float32" else tirx.IntImm
     values = (relax.prim_value(make(on.dtype, element.item())) for element in elements)
