@@ -60,7 +60,7 @@ def _declared_io(main: tirx.PrimFunc, name: str) -> list[IOParameter]:
 
 
 def _allocate(main: tirx.PrimFunc, io: list[IOParameter]) -> tirx.PrimFunc:
-    """Turn the parameters `io` into allocations."""
+    """Turn the parameters `io`, except those that are streamed, into allocations."""
     streamed = streamed_parameters(main)
     allocations: list[tirx.Stmt] = []
     addresses: dict[tirx.Var, tirx.Expr] = {}

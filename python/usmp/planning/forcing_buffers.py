@@ -38,7 +38,7 @@ class ForcingBuffers:
     buffers
         the set.
     is_irreducible
-        whether the bound is not proved without any one of the buffers.
+        whether each buffer is needed: without any one of them, the bound is not proved.
     """
 
     kind: str
@@ -70,7 +70,8 @@ def forcing_buffers(buffers: Sequence[BufferInfo], bound: int) -> ForcingBuffers
 
 
 def _needed(members: Sequence[BufferInfo], bound: int) -> tuple[list[BufferInfo], bool]:
-    """Return a subset with the same bound, and whether it was reduced, smallest buffers first."""
+    """Return a subset that proves the bound, and whether no buffer can be left out of it. The
+    smallest buffers are left out first."""
     needed = list(members)
     if len(needed) > _MOST_BUFFERS:
         return needed, False

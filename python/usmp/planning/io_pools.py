@@ -38,8 +38,8 @@ _IO_TENSORS = (INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR, STREAMED_TENSOR_ATTR)
 
 
 def preferred_order(workspace: Sequence[PoolInfo]) -> list[PoolInfo]:
-    """Return workspace pools, the preferred one first. Pools for inputs and outputs only come
-    first, because this leaves bytes in other pools, which all buffers can use."""
+    """Return workspace pools, the preferred one first. Pools with `io=only` come first,
+    because this leaves bytes in other pools, which all buffers can use."""
     return sorted(workspace, key=lambda pool: str(pool.io) != ONLY_IO)
 
 

@@ -268,7 +268,7 @@ _READ_BY_PASSES = ("verify_kernels",)
 PLANNING_OPTION_NAMES = frozenset(
     name for name in OPTION_NAMES if name.removeprefix(_PREFIX) not in _READ_BY_PASSES
 )
-"""Options that no pass before the main PrimFunc reads, except for searches, and for hops in
+"""Options that no pass reads before there is a main PrimFunc, except for searches, and for hops in
 `stream_inputs`."""
 
 

@@ -129,7 +129,8 @@ def may_improve(made: Plan | NoPlan) -> bool:
 def smaller(
     made: Plan | NoPlan, known: Plan | NoPlan | None, options: PlanningOptions
 ) -> Plan | NoPlan:
-    """Return the plan of a search that time ended, or the compared plan if that is smaller."""
+    """Return `made`, the plan of a search that time ended, or `known`, an earlier plan by a fixed
+    amount of work, if that is smaller."""
     if not isinstance(known, Plan):
         return made
     by_cost = options.placement != PREFERENCE

@@ -175,7 +175,8 @@ class PlanningSession:
         return plan.error
 
     def prepared(self, mod: IRModule, options: PlanningOptions) -> IRModule:
-        """Return `mod` with candidate pools. PrimFuncs without a target are for target c.
+        """Return `mod` with candidate pools, and with planned inputs and outputs as allocations.
+        PrimFuncs without a target are for target c.
 
         Raises
         ------

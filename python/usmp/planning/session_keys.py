@@ -36,7 +36,7 @@ PLAN_ATTRIBUTES: tuple[Attribute[Any], ...] = (
 
 
 def module_key(mod: IRModule) -> Hashable:
-    """Return the key of a module: addresses of its PrimFuncs, and attributes that plans use."""
+    """Return the key of a module: addresses of its functions, and attributes that plans use."""
     functions = sorted((str(v.name_hint), identity(f)) for v, f in mod.functions.items())
     return tuple(functions), attributes_key(mod)
 
@@ -50,7 +50,7 @@ def attributes_key(
 
 
 def plan_key(options: PlanningOptions) -> PlanningOptions:
-    """Return the options, with defaults for options that no plan depends on."""
+    """Return the options, with defaults for those that do not affect a prepared module's plan."""
     return replace(
         options,
         use_workspace_io=False,

@@ -28,11 +28,12 @@ from usmp.planning.plan import Plan
 from usmp.planning.session import PlanningSession
 
 DISTANCE = "distance"
-"""An operator accesses both buffers: the one that it writes must start that far below the other."""
+"""An operator accesses both buffers: the one that it writes must start `distance` bytes
+below the other."""
 NOT_ONE_OPERATOR = "no common operator"
 """No operator accesses both, so both must be intact while others run."""
 KEPT = "kept"
-"""Each of the two has content before the run or after it."""
+"""Content before or after the run forbids that one of the two overwrites the other."""
 NO_OVERLAP = "overlap is off"
 """`tir.usmp.overlap=0`, or an algorithm that never shares memory."""
 OTHER_ENTRIES = "entries that run at once"
@@ -63,7 +64,7 @@ class SharingReason:
     at_largest_sizes
         whether the program has symbolic sizes: the reason then holds at the largest ones.
     kept
-        for `KEPT`, the names of the buffers whose content is needed before or after.
+        for `KEPT`, the names of the buffers whose content is needed after the run.
     dying_row_bytes, written_row_bytes
         bytes of a row of each buffer, if an operator accesses the buffer as a tensor with rows.
     """

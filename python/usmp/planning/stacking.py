@@ -92,7 +92,8 @@ def stacked(problem: StackingProblem, below: Below) -> Stack | None:
 
 
 def least_at_all_sizes(problem: StackingProblem, below: Below) -> Below:
-    """Return relations with smaller peaks at some sizes, and no larger peak at the first, largest.
+    """Return relations with smaller peaks at some sizes, and no larger peak at the first size,
+    which is the largest.
 
     The objective is the sum of the logarithms of smooth maxima, so that lowering one of several
     buffers that end near the peak counts as well.

@@ -47,8 +47,8 @@ def check_state_layout(mod: IRModule, pools: Sequence[str]) -> None:
     Raises
     ------
     ValueError
-        only the module or only the layout has a state, the state has another type or initial value
-        there, or the layout has an unknown pool; the message names the first differences.
+        only the module or only the layout has a state, the state has another type, initial value or
+        alignment there, or the layout has an unknown pool; the message names the first differences.
     """
     if not STATE_LAYOUT_ATTR.is_on(mod):
         return

@@ -16,7 +16,7 @@ from usmp.objects.pools import ONLY_IO
 from usmp.support.text.plain_text import shown
 
 DEFAULT_WORKSPACE_POOL_NAME = "global_workspace"
-"""The pool of a module that lists no workspace pool."""
+"""Name of the pool of a module that lists no workspace pool."""
 
 
 def choose_state_pool(
@@ -29,7 +29,7 @@ def choose_state_pool(
     Parameters
     ----------
     given
-        the pool, or its name; the application provides a new pool of that name.
+        the pool, or the name of a workspace pool; with another name, a new pool of the application.
     workspace
         the workspace pools of the module, if it lists any.
     targets

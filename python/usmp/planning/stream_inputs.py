@@ -9,7 +9,7 @@ _HOP = ":hop="
 
 
 def split_stream_inputs(texts: Iterable[str]) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return the inputs that are written row by row, and the rows of each hop of windows.
+    """Return the inputs that are written row by row, and windows with their new rows in each run.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ def split_stream_inputs(texts: Iterable[str]) -> tuple[tuple[str, ...], dict[str
     Raises
     ------
     ValueError
-        a hop that is no number of rows, or one input twice.
+        a hop is no number of rows; or an input has two hops, or is also written row by row.
     """
     rows: list[str] = []
     hops: dict[str, int] = {}

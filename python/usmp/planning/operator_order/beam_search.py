@@ -12,7 +12,7 @@ from usmp.planning.operator_order.states import LiveBytesDelta, OperatorStates, 
 _WIDEST = 64
 
 _Way = tuple["_Way | None", int]
-"""The way to the previous state, and the call after it."""
+"""A linked list of calls: the calls before, and the last call."""
 
 
 def search_with_beam(
@@ -58,7 +58,8 @@ def search_with_beam(
 def _candidates(
     states: OperatorStates, state: State, peak: int, work: Work
 ) -> list[tuple[int, int, LiveBytesDelta]]:
-    """Return peak, call and delta of each possible next call, or of one that raises nothing."""
+    """Return peak, call and delta of each possible next call, or of one that raises
+    neither the peak nor the live bytes."""
     work.left -= len(state.ready)
     deltas = [(call, states.delta(state.done, call)) for call in state.ready]
     for call, delta in deltas:

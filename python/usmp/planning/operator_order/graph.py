@@ -40,7 +40,7 @@ class TensorUse:
     tensor
         index of the tensor.
     first, last
-        moments within the call. A tensor that no earlier call uses is live from `first`
+        positions within the call. A tensor that no earlier call uses is live from `first`
         on; one that no later call uses is live up to and including `last`.
     """
 

@@ -1,8 +1,9 @@
 """The calls of `__tvm_main__` as a graph: their dependencies, and the bytes that each needs.
 
 A statement that reads bytes stays after the one that wrote them. A statement that overwrites bytes
-stays after those that read or wrote them. Parts of a memory count separately if the bytes that a
-call uses are known. Statements with effects outside of memory stay in order among themselves.
+stays after those that read or wrote them. Calls that access separate known
+bytes of a memory may change places. Statements with effects outside of memory stay in order among
+themselves.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
     """Return the graph of the statements of `__tvm_main__` without declarations, in program order;
     None if their accesses are unknown, or if there is only one order.
 
-    Its AllocBuffers of known size in planned memory count: inputs from entry, outputs to exit, but
-    no constants, no states, and no buffers that are live throughout. So inputs and outputs that are
-    parameters do not count (see `usmp.transform.CreateAllocatesForIO`).
+    Its tensors are AllocBuffers that may share bytes: inputs live at entry, outputs at exit, but no
+    constants, no states, and no buffers that are live throughout. Inputs and outputs that are
+    parameters are no tensors of the graph (see `usmp.transform.CreateAllocatesForIO`).
 
     Parameters
     ----------

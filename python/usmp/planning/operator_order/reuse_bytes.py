@@ -28,7 +28,7 @@ class MemoryOfCallee:
 
 @dataclass(frozen=True)
 class ReuseBytes(Mapping[tuple[int, int], int]):
-    """(y, x) -> bytes that a call saves if tensor x starts as little below y as is safe.
+    """(y, x) -> bytes that the dying tensor y and the new tensor x of a call can share safely.
 
     Each value is computed when it is read.
 

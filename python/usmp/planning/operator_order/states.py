@@ -17,7 +17,7 @@ from usmp.support.deadline import Deadline, has_passed
 
 
 class LiveBytesDelta(NamedTuple):
-    """The bytes that a call adds to the live bytes, at most during the call and after it."""
+    """The bytes that a call adds to the live bytes: at most during the call, and after it."""
 
     during: int
     after: int
@@ -43,7 +43,7 @@ class State(NamedTuple):
 
 @dataclass
 class Work:
-    """The remaining steps of a search, and its deadline if there is one."""
+    """The remaining steps of a search (deltas to compute), and its deadline if there is one."""
 
     left: int
     deadline: Deadline | None = None
@@ -131,8 +131,8 @@ class OperatorStates:
     def schedule_free_calls(
         self, state: State, peak: int, end: int, work: Work
     ) -> tuple[State, list[int], list[LiveBytesDelta]]:
-        """Make calls that raise neither `peak` nor the live bytes, until none is left or the calls
-        `end` are done. Return the state then, these calls, and the delta of each call that is then
+        """Make calls that raise neither `peak` nor the live bytes, until none is left or the done
+        calls are `end`. Return the state then, these calls, and the delta of each call that is then
         ready."""
         free_calls: list[int] = []
         while state.done != end:

@@ -14,7 +14,7 @@ class Allowance(Enum):
     """The choice with the smallest plan; of equal plans the preferred choice."""
 
     WITHIN = "within"
-    """The preferred choice within the memory that `tir.usmp.optimize` allows above the smallest."""
+    """The preferred choice within the memory that the option `optimize` allows (`memory_limit`)."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from usmp.planning.session import Peaks
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """The end of the path of one choice: the module that is planned.
+    """The result of one choice: its module, and the peaks of its plan.
 
     Parameters
     ----------

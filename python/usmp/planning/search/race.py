@@ -72,7 +72,8 @@ class Race:
         Raises
         ------
         UnsupportedModelError, ValueError
-            every choice is refused; it is the error of the first one.
+            every choice is refused, with the error of the first one; or, unless the stage rewrites
+            Relax, the first choice that is refused.
         """
         for choice in self.stage.choices(self.mod, self):
             if self._first is None:
@@ -103,7 +104,7 @@ class Race:
 
     @property
     def best(self) -> Leaf:
-        """The best leaf so far; of a single choice, its plan."""
+        """The best leaf so far. If no choice was planned yet, the first one is planned."""
         self._plan_first()
         return self.leaves[self._best]
 
@@ -114,7 +115,7 @@ class Race:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether a lower bound proves that no form of the first choice fits the pools."""
+        """Whether a lower bound proves that the module with the first choice does not fit."""
         assert self._first is not None
         first = self._made(self._first)
         return least_need(self.session, first, self.options) is not None

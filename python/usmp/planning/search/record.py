@@ -1,4 +1,4 @@
-"""The choices that a race compared, as a line of the record."""
+"""The choices that a race compared, as a line of the search record."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 def compared_leaves(race: Race, details: Mapping[str, Any]) -> Compared | None:
-    """Return the choice and the alternatives of a race; None for one choice without details.
+    """Return the choice and the alternatives of a race; None without a choice, or for
+    one choice without details.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class Searched:
     mod
         the module with all choices, lowered, with the attribute `usmp.search`.
     races
-        the race of each stage.
+        the race of each stage that is not disabled.
     """
 
     mod: IRModule
@@ -144,7 +144,8 @@ class Search:
     def _without_fixed(self, stage: Stage, position: int, mod: IRModule) -> IRModule:
         """Return a module without the fixed choice of a stage, if no later stage has its name. The
         module is then equal to one of a search that found the same choice, so that all later steps
-        are remembered. A choice that a stage of entries fixes stays for the searches of entries."""
+        are remembered. A stage that writes fixed choices keeps them, because
+        the searches of single entries read them."""
         fixed = FIXED_CHOICES_ATTR.of(mod) or {}
         later = (step.name for step in self._steps[position + 1 :] if isinstance(step, Stage))
         if stage.name not in fixed or FIXED_CHOICES_ATTR in stage.writes or stage.name in later:
@@ -203,7 +204,7 @@ class Search:
         return self.session.once(key, mod, run)
 
     def _end_of(self, position: int, stage: Stage) -> int:
-        """Return the end of the steps that lead from a stage to the plans of its choices."""
+        """Return the position after the last step that leads from a stage's choices to plans."""
         later = list(enumerate(self._steps))[position + 1 :]
         decided = (i for i, step in later if isinstance(step, Stage) and step.name in stage.decides)
         last = max(decided, default=position)
@@ -226,7 +227,7 @@ class _Passes:
     passes
         the passes, as objects of Python.
     makes_operators
-        whether the next stage gets PrimFuncs that no pass rewrites any more.
+        whether there is no next stage, or it rewrites PrimFuncs and not the model in Relax.
     """
 
     passes: Sequence[Pass]

@@ -42,7 +42,7 @@ class Stage(ABC):
         take their first choice.
     reads, writes
         the attributes of the IR that the stage itself reads and writes, without those of its passes
-        and of the search. A stage that stands for a pass of `usmp.transform` or
+        and of the search. A stage that does the work of a pass of `usmp.transform` or
         `usmp.relax.transform` also reads and writes the attributes that the pass declares.
     """
 
@@ -97,11 +97,11 @@ class Stage(ABC):
         return {}
 
     def compared(self, race: Race) -> Compared | None:
-        """Return the line of the record; None without alternatives."""
+        """Return the line of the search record; None for one choice without details."""
         return compared_leaves(race, self.details(race))
 
 
 def stage_classes() -> list[type[Stage]]:
-    """Return the stages of all modules that are loaded."""
+    """Return the stage classes of all Python modules that are loaded."""
     classes = reachable(Stage.__subclasses__(), lambda cls: cls.__subclasses__())
     return [cls for cls in classes if hasattr(cls, "pass_name")]

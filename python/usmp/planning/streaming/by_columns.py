@@ -29,7 +29,7 @@ class ByColumns:
     parts
         number of parts, such as pixels, in which each tensor is computed.
     sizes
-        bytes of the tensors that need not be kept whole.
+        bytes of the tensors that rings may replace.
     """
 
     timings: Sequence[Timing]
@@ -40,13 +40,13 @@ class ByColumns:
     sizes: Mapping[Tensor, int]
 
     def interleaving(self, spare_bytes: int) -> Interleaving:
-        """Return the interleaving with the smallest rings; see `fewest_bytes`."""
+        """Return the interleaving with small rings; see `fewest_bytes` for `spare_bytes`."""
         rings = _within(self.rings, self.parts, spare_bytes)
         return Interleaving(self.timings, smaller(rings, self.sizes), self.ticks, self.width)
 
 
 def by_columns(scheduler: Scheduler) -> list[ByColumns]:
-    """Return schedules by columns; empty if no operator has several columns."""
+    """Return the possible schedules by columns, perhaps none."""
     rows = interleave(scheduler, with_columns=True)
     timings = []
     for loop, timing, read_by in zip(scheduler.loops, rows.timings, scheduler.read_by, strict=True):
@@ -65,7 +65,7 @@ def fewest_bytes(ways: Sequence[ByColumns], spare_bytes: int) -> Interleaving:
     Parameters
     ----------
     spare_bytes
-        bytes that may be moved in addition to those that the largest rings move.
+        bytes that rings may copy in addition to those that the largest rings copy.
     """
     sizes = ways[0].sizes
     interleavings = (way.interleaving(spare_bytes) for way in ways)
@@ -73,7 +73,8 @@ def fewest_bytes(ways: Sequence[ByColumns], spare_bytes: int) -> Interleaving:
 
 
 def _way(scheduler: Scheduler, rows: Interleaving, timings: Sequence[Timing]) -> ByColumns | None:
-    """Return the schedule with these columns; None if operators cannot run so."""
+    """Return the schedule with these columns; None if an operator would compute several parts in
+    a tick, or be idle in most."""
     columns = [timing.columns for timing in timings]
     if any(column.number > 1 for column in columns):
         return None
@@ -94,7 +95,7 @@ def _all_columns(scheduler: Scheduler, timings: Sequence[Timing]) -> Iterator[Se
     """Yield choices of the columns of all operators.
 
     A source reads no tensor of others, and computes several rows in one tick of rows. The choices
-    are its average rate, one row right after the other, or rows spread until the others are done.
+    for sources are their average rate, one row in each tick of columns, or rows spread over all.
     """
     all_reads = zip(timings, scheduler.reads, strict=True)
     rates = scheduler.rates(

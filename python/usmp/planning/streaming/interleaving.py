@@ -1,7 +1,7 @@
 """Schedules of interleaved operators, and the schedule by rows that keeps the fewest bytes.
 
-In tick t, an operator makes `number` steps if t is `start + period * k` for one of its runs k. Each
-step is made once, as early as its reads allow, or later where that keeps fewer bytes of results.
+In tick t, an operator computes run k if t is `start + period * k`: its next `number` steps. Each
+step runs once, as early as its reads allow, or later where results then take fewer bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Interleaving:
     timings
         timing of each operator.
     rings
-        rings of the tensors that are not kept whole.
+        rings of the tensors that are not allocated whole.
     ticks
         number of ticks.
     columns
@@ -36,7 +36,7 @@ class Interleaving:
     columns: int = 1
 
     def kept_bytes(self, sizes: Mapping[Tensor, int]) -> int:
-        """Return the bytes that are kept of tensors of these sizes."""
+        """Return the bytes of rings, and of the tensors in `sizes` that have none."""
         return sum(self.rings[t].size_bytes if t in self.rings else sizes[t] for t in sizes)
 
 
@@ -52,7 +52,7 @@ def interleave(scheduler: Scheduler, with_columns: bool = False) -> Interleaving
     ----------
     with_columns
         whether the columns of steps are to run one by one, too. Operators with several columns then
-        make at most one step in a tick, and the fastest of them one in each tick.
+        compute at most one step in a tick, and the fastest of them one in each tick.
     """
     reads = (read for of_operator in scheduler.reads for _, read in of_operator)
     rates = scheduler.rates({read: read.steps_per_step for read in reads})
@@ -71,7 +71,7 @@ def interleave(scheduler: Scheduler, with_columns: bool = False) -> Interleaving
 def _interleaving(
     scheduler: Scheduler, rates: Sequence[Fraction], with_columns: bool
 ) -> Interleaving:
-    """Return the interleaving in which operators make these numbers of steps in a tick."""
+    """Return the interleaving in which operators compute these numbers of steps in a tick."""
     timings: list[Timing] = []
     for index, (loop, rate) in enumerate(zip(scheduler.loops, rates, strict=True)):
         if with_columns:
@@ -90,7 +90,7 @@ def _interleaving(
         latest = scheduler.latest(timings, index)
         if latest <= timings[index].start:
             continue
-        # A later start keeps fewer results, but keeps the inputs for longer: compare both.
+        # A later start needs a smaller ring for results, but larger ones for inputs: compare both.
         later = [*timings]
         later[index] = timings[index].beginning(latest, ROWS)
         changed = {t: scheduler.rings(later, t)[0] for t in scheduler.used_by(index)}
@@ -103,8 +103,8 @@ def _interleaving(
 
 
 def _period(scheduler: Scheduler, index: int, rate: Fraction, rates: Sequence[Fraction]) -> int:
-    """Return the ticks between runs of an operator. An operator with several steps for each step of
-    a neighbor has the neighbor's period, so that rows of both have one length."""
+    """Return the ticks between runs of an operator. If a neighbor computes one step in each of its
+    periods, prefer its period, so that both run in ticks of one distance."""
     if rate.numerator == 1:
         return rate.denominator
     beside = (rates[other] for other, _ in (*scheduler.reads[index], *scheduler.read_by[index]))
@@ -115,7 +115,8 @@ def _period(scheduler: Scheduler, index: int, rate: Fraction, rates: Sequence[Fr
 def _period_with_columns(
     scheduler: Scheduler, index: int, rate: Fraction, timings: Sequence[Timing]
 ) -> int:
-    """Return the ticks between runs by columns: a maker's period if both have as many columns."""
+    """Return the ticks between runs by columns: the period of a maker if the operator
+    computes one step for each column of the maker."""
     for maker in sorted({maker for maker, _ in scheduler.reads[index]}):
         columns = scheduler.loops[maker].columns
         row = timings[maker].number if columns == 1 else columns

@@ -1,4 +1,4 @@
-"""Streamed inputs and outputs: none of them is materialized, or there is an error."""
+"""Checks that no streamed input or output is materialized, and the error if one has to be."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
 
 _LARGEST_SHARE = 2
-"""A ring has at most 1/2 of its tensor's bytes: larger ones would hardly be worth callbacks."""
+"""The ring of a streamed tensor has at most 1/2 of its bytes, because callbacks cost time."""
 
 
 def uses_by_rows(main: StreamedMain, index: int) -> list[Memory]:

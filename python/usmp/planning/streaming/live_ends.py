@@ -20,7 +20,7 @@ class _Use:
     operator
         position of the operator.
     first
-        first byte that it accesses; the size of the memory if unknown.
+        first byte that it accesses; the size of the memory if it accesses none or if unknown.
     end
         end of the bytes that it writes; 0 if it writes none, or if they are unknown.
     again
@@ -50,7 +50,7 @@ class LiveEnds:
     sizes
         bytes of the memories.
     ranges
-        the operator that first has content of a memory, -1 for inputs, and the one after the last.
+        live range of each memory in positions of operators, see `StreamedMain.ranges`.
     """
 
     statements: Sequence[MainStatement]
@@ -59,15 +59,16 @@ class LiveEnds:
     ranges: Mapping[Memory, tuple[int, int]]
 
     def first(self, memory: Memory, index: int) -> int:
-        """Return the first byte that operators from `index` on access; the size if none does."""
+        """Return the first byte that operators from `index` on access; the size if none does, 0 if
+        the memory stays live after the last operator."""
         if self.ranges[memory][1] > len(self.statements):
             return 0
         uses = (use.first for use in self._uses.get(memory, ()) if use.operator >= index)
         return min(uses, default=self.sizes[memory])
 
     def end(self, memory: Memory, index: int) -> int:
-        """Return the end of the bytes that operators before `index` write, at most the first byte
-        that operators from `index` on write again."""
+        """Return the end of the bytes that operators before `index` write, or of a whole input; at
+        most the first byte that operators from `index` on write again."""
         uses = self._uses.get(memory, ())
         written = max((use.end for use in uses if use.operator < index), default=0)
         if self.ranges[memory][0] < 0:
@@ -76,7 +77,9 @@ class LiveEnds:
         return min([written, *again])
 
     def live(self, memory: Memory, start: int, stop: int | None = None) -> int:
-        """Return the bytes written before `start` and accessed from `stop` (or `start`) on."""
+        """Return the number of bytes written before `start` that are accessed from `stop` on.
+
+        By default, `stop` is `start`."""
         return max(self.end(memory, start) - self.first(memory, stop or start), 0)
 
     @cached_property

@@ -3,15 +3,16 @@
 Searching takes most of a build, so it is skipped if the pools are below this bound. Whatever the
 order, the copies and the interleaving of operators, a plan needs
 
-- the largest window of each tensor: after each step of a reader, the bytes from the first that it
- still reads to the last that it has read;
+- the largest window of each tensor: after each step of a reader, the bytes from the first one that
+ later steps read to the last one that has been read;
 - the largest allocation of each operator;
 - all inputs together, and each output, if they are in the workspace, in the pools that may hold
  them;
-- all states, in addition to one of these;
-- all constants, each content once.
+- all states, in addition to the largest of the above if they may share pools;
+- all constants, equal ones once.
 
-Views and copies are not counted, because planning may drop them. Each buffer lies in one pool.
+Views and copies are not counted, because planning may drop them. A buffer lies in one
+pool, so one pool must have room for the largest buffer.
 """
 
 from __future__ import annotations
@@ -91,8 +92,8 @@ def least_need(
     Returns
     -------
     LeastNeed | None
-        None if a plan may fit. If forms of the module were compared, the smallest bound among them,
-        or the bound of this form, with `is_of_all_forms` false.
+        None if a plan may fit. If a search compared other forms of the model, the smallest bound
+        among them, or if that is unknown the bound of `mod`, with `is_of_all_forms` false.
 
     Raises
     ------
@@ -128,13 +129,13 @@ def with_needs_of_forms(
     mod
         the chosen form.
     forms
-        the lowered forms that were compared, with `mod`; none of them fits.
+        the lowered forms that were compared, including `mod`; none of them fits.
     """
     needs = [least_need(session, form, options) for form in forms]
     known = [need for need in needs if need is not None]
-    # Only bytes of the same place compare: of one pool, or of all pools together.
+    # Bounds compare only if both are of the same pools, and of one buffer or of all together.
     places = {(need.is_one_buffer, *(pool.name for pool in need.pools)) for need in known}
-    # After an earlier comparison, not all pairs of forms were compared.
+    # If an earlier stage compared forms, not all combinations with its choices were compared.
     is_proved = (
         len(known) == len(needs)
         and len(places) == 1
@@ -198,7 +199,7 @@ def _need(
     largest: _Named,
     is_one_buffer: bool = False,
 ) -> LeastNeed | None:
-    """Return a lower bound for some pools; None if one of them has no limit."""
+    """Return a lower bound for some pools; None without pools, or if one of them has no limit."""
     limits = [int(pool.size_hint_bytes) for pool in pools]
     if not limits or min(limits) < 0:
         return None
@@ -273,7 +274,7 @@ def _written(mod: IRModule, options: PlanningOptions) -> Iterator[LeastNeed | No
 
 
 def _workspace_pools(mod: IRModule, main: StreamedMain) -> list[PoolInfo]:
-    """Return at least all pools that may hold tensors and scratch."""
+    """Return all pools that may hold tensors and scratch, and perhaps others."""
     stmts = [(MAIN_FUNCTION_NAME, stmt) for stmt in main.allocations.values()]
     stmts += [
         (str(operator.statement.callee), stmt)
@@ -289,7 +290,7 @@ def _workspace_pools(mod: IRModule, main: StreamedMain) -> list[PoolInfo]:
 
 
 def _is_other(stmt: tirx.AllocBuffer | None) -> TypeGuard[tirx.AllocBuffer]:
-    """Return whether an allocation is neither a constant nor a state."""
+    """Return whether an allocation is planned, and neither a constant nor a state."""
     return (
         stmt is not None
         and is_plannable(stmt)
@@ -328,7 +329,7 @@ def _named(stmts: Iterable[tirx.AllocBuffer]) -> list[_Named]:
 
 
 def _operators(main: StreamedMain, tensors: Set[Memory]) -> Iterator[_Named]:
-    """Yield the scratch of each operator, and its windows of the tensors."""
+    """Yield the bytes of each operator's scratch, and of its largest window of each tensor."""
     for operator in main.operators:
         name = operator.statement.callee
         if name is None or operator.func is None or _is_chosen(main, operator.func, name):
@@ -356,8 +357,8 @@ def _scratch_bytes(main: StreamedMain, operator: MainOperator, name: str) -> int
 
 
 def _updates_kept(main: StreamedMain, operator: MainOperator) -> bool:
-    """Return whether an operator accesses a state or an updated input: in place, it may have
-    another schedule."""
+    """Return whether an operator accesses a state or an updated input. Such an operator may get
+    another schedule to run in place."""
     stmts = (main.allocations.get(memory) for memory in operator.statement.ranges)
     return any(
         stmt is not None and (STATE_TENSOR_ATTR.is_on(stmt) or LIVE_THROUGHOUT_ATTR.is_on(stmt))
@@ -373,7 +374,7 @@ def _window_bytes(read: ByteRanges, size: int) -> int:
 
 
 def _plain_tensors(main: StreamedMain) -> set[Memory]:
-    """Return the tensors without views and copies, which exist whatever copies are chosen."""
+    """Return the tensors without views and copies, because each choice of copies has these."""
     body = main.mod[MAIN_FUNCTION_NAME].body
     shared = {v for stmt in nodes_of(body, tirx.DeclBuffer) for v in nodes_of(stmt, tirx.Var)}
     for operator in main.operators:

@@ -70,7 +70,7 @@ class OperatorLoop:
     A step is an iteration of the loop, mostly a row of the result. The first step includes the
     statements before the loop, the last step those after it. Bytes between the address that a
     tensor intrinsic takes and those that it accesses count as accessed, too, because a C pointer
-    must not point before the first byte of a memory that is kept.
+    must not point before the first byte of a ring.
 
     Parameters
     ----------
@@ -83,7 +83,8 @@ class OperatorLoop:
     steps
         iterations of the loop.
     columns
-        iterations of the nested loop, mostly the columns of a row, if the body is a loop; else 1.
+        iterations of the nested loop, mostly the columns of a row, if the body is a loop, and all
+        its iterations are at most `MOST_STEPS`; else 1.
     reads, writes
         bytes of each parameter, by its index. A parameter whose bytes are unknown, or whose address
         escapes, is only in `unknown`.
@@ -108,7 +109,7 @@ class OperatorLoop:
 
     @cached_property
     def by_columns(self) -> tuple[Mapping[int, ByteRanges], Mapping[int, ByteRanges]] | None:
-        """Reads and writes by column of each step; None if they are unknown."""
+        """Reads and writes by column of each step; None for one column, or if they are unknown."""
         if self.columns == 1:
             return None
         accesses = _Accesses(self.facts, self.loop, self.steps, self.columns)
@@ -148,8 +149,9 @@ def _plain(ranges: Mapping[int, ByteRanges]) -> tuple[tuple[int, bytes, bytes], 
 
 
 def operator_loop(facts: FunctionFacts) -> OperatorLoop | None:
-    """Return a PrimFunc as a loop. Return None if it has no outermost loop of several iterations
-    that access memory, may leave a loop early, calls PrimFuncs, or lets a local address escape.
+    """Return a PrimFunc as a loop. Return None if it has no outermost loop of 2 to `MOST_STEPS`
+    iterations that access memory, binds a variable outside of loops, may leave a loop early, calls
+    PrimFuncs, or lets a local address escape.
 
     Parameters
     ----------

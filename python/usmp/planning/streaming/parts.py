@@ -1,4 +1,4 @@
-"""The parts of a row that an operator of a segment makes at a time."""
+"""The bytes that an operator of a segment accesses part by part (see `timing` for parts)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from usmp.planning.streaming.timing import ONE_COLUMN, Timing
 def bytes_of_parts(
     loop: OperatorLoop, timing: Timing, parameter: int, is_write: bool
 ) -> ByteRanges | None:
-    """Return the bytes of a parameter that each part of an operator accesses; None if none does.
+    """Return the bytes of a parameter that each part of an operator reads, or with `is_write`
+    writes; None if there is no such access, or if the bytes are unknown.
 
     Parameters
     ----------
     timing
-        ticks in which the operator makes its parts.
+        the runs of the operator, and the parts of a run.
     """
     if timing.columns.parts > 1 and loop.columns > 1:
         assert loop.by_columns is not None
@@ -39,13 +40,13 @@ def bytes_of_parts(
 
 
 def in_parts(loop: OperatorLoop, timing: Timing, made: Mapping[int, int]) -> Timing:
-    """Return a timing with the smallest parts that an operator makes one after the other, in
-    consecutive ticks: its columns or its steps.
+    """Return a timing whose parts are single columns of a step or, without columns, single steps
+    of a run. Return the timing itself if columns do not write consecutive parts of the results.
 
     Parameters
     ----------
     made
-        bytes of the tensors that others read, by parameter.
+        size in bytes of each tensor that others read, by index of the parameter that writes it.
     """
     number = timing.number if loop.columns == 1 else loop.columns
     parted = timing._replace(columns=ONE_COLUMN._replace(parts=number))

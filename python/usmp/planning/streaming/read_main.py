@@ -62,7 +62,8 @@ def streamed_main(
 
 
 def _loop_of(name: str, func: tirx.PrimFunc, facts: ModuleFacts) -> OperatorLoop | None:
-    """Return the loop of a PrimFunc, or of its row schedule."""
+    """Return the loop of a PrimFunc's row schedule, or of the PrimFunc without one; None if it is
+    no loop, is not computed by its TIR, or has memory that persists."""
     is_other = ACCELERATOR_FUNCTION_ATTR.is_on(func) or EXTERN_KERNELS_ATTR.is_on(func)
     if is_other or _keeps_memory(func):
         return None

@@ -19,7 +19,7 @@ from usmp.support.found import Found
 
 @dataclass(frozen=True, eq=False)
 class Maker:
-    """An operator that makes a tensor for others.
+    """An operator that writes a tensor for others.
 
     Parameters
     ----------
@@ -30,7 +30,8 @@ class Maker:
     steps
         number of its steps, which run one after the other.
     step_bytes
-        bytes of the consecutive part that each step writes; None if all are written last.
+        bytes of the consecutive part that each step writes; None if steps do not write such parts,
+        so that readers wait for the last step.
     """
 
     operator: int
@@ -38,7 +39,7 @@ class Maker:
     steps: int
     step_bytes: int | None
     found: Found = field(default_factory=Found)
-    """Results about the tensor, which many segments need."""
+    """Cached results about the tensor, which many segments need."""
 
     def part_bytes(self, made: Timing) -> int:
         """Return the bytes of a part of the tensor."""
@@ -64,12 +65,12 @@ class ReadParts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """The read of a tensor that another operator makes.
+    """The read of a tensor that another operator writes.
 
     Parameters
     ----------
     maker
-        the operator that makes the tensor.
+        the operator that writes the tensor.
     reader
         position of the operator that reads it.
     loop
@@ -86,10 +87,10 @@ class Reading:
     parameter: int
     tensor: Memory
     found: Found = field(default_factory=Found)
-    """Results about this read, which many segments need."""
+    """Cached results about this read, which many segments need."""
 
     def parts(self, made: Timing, read: Timing) -> ReadParts:
-        """Return the parts that are read. Cached, because they do not depend on the beginnings.
+        """Return the parts that are read. Cached, because they do not depend on start times.
 
         Parameters
         ----------
@@ -137,7 +138,7 @@ class Reading:
     def gap(self, made: Timing, read: Timing, level: int) -> int | None:
         """Return the least number of ticks by which the reader begins after the maker, at a level
         of time. Return None if nothing waits at this level, because columns only wait for parts of
-        the same tick of rows. Cached for all operators with the same distance of beginnings.
+        the same tick of rows. Cached by the distance of both starts.
 
         Parameters
         ----------
@@ -153,7 +154,7 @@ class Reading:
             late = (makes[level] - reads[level])[waits]
             return int(late.max()) + after[level] if late.size else None
 
-        # The parts that are made in the same tick of rows depend on when rows begin.
+        # Columns wait only within a tick of rows, so the key has the distance of the rows, too.
         return self.found.once(("gap", level, after[:level], made.pace, read.pace), find)
 
 

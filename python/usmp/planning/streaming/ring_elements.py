@@ -17,7 +17,7 @@ from usmp.tir.nodes import is_const_int, nodes_of
 
 
 class NotStreamed(Exception):
-    """The error of an operator that accesses a tensor other than by its elements."""
+    """The error of an operator that accesses a ring's tensor other than by loads and stores."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +33,8 @@ class Kept:
     maker
         timing of the operator that makes the tensor.
     made, late
-        variables of a tick, in a segment by columns: the parts of all runs before the latest one,
-        and the columns that have passed since that run began.
+        in a segment by columns, variables that each tick of rows binds: the number of parts in all
+        runs before the latest one, and the ticks of columns since that run began.
     """
 
     buffer: tirx.Var
@@ -52,16 +52,16 @@ class Kept:
 
 @dataclass(frozen=True)
 class Fronts:
-    """The first elements in rings during a stage, by the identity of a `Kept`.
+    """The tensor index of each ring's first element while an operator runs, by `id` of the `Kept`.
 
     Parameters
     ----------
     variables
-        first elements that are computed at run time.
+        first elements as variables that are bound at run time.
     known
-        first elements that follow from the step, so that indices become simpler.
+        first elements as expressions of the step, so that indices become simpler.
     steps
-        values of the operator's loop variables in the stage.
+        values of the operator's loop variables in the tick.
     """
 
     variables: Mapping[int, tirx.Var]
@@ -90,7 +90,7 @@ class Elements:
     outside
         the other parameters, and the variables that replace them.
     fronts
-        the first elements in rings.
+        the first elements of the rings.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ def _on_rings(stmt: tirx.Stmt, kept: Mapping[tirx.Var, Kept], fronts: Fronts) ->
 
 
 def _is_plain(buffer: tirx.Var, place: Kept) -> bool:
-    """Return whether a view has all elements of a tensor, one after the other."""
+    """Return whether a view indexes all elements of a tensor in order, from the first."""
     offset = buffer.ty.elem_offset
     is_at_start = offset is None or is_const_int(offset, 0)
     has_strides = bool(buffer.ty.strides)

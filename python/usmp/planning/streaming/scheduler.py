@@ -4,7 +4,7 @@ Loops of all operators are shifted against each other and become one loop, whose
 ticks (loop shifting and fusion; in hardware, the pipeline of line buffers). Time is lexicographic:
 a moment is a tick of rows and a tick of columns within it. Rows are scheduled first, with one tick
 of columns in each tick of rows. Then columns are scheduled, which only wait for parts of the same
-tick of rows. Operators that make parts at the same moment do so in their order.
+tick of rows. Operators that compute parts at the same moment do so in their order.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Scheduler:
     start
         position of the first operator.
     sizes
-        bytes of the tensors that need not be kept whole.
+        bytes of the tensors that rings may replace.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Scheduler:
             if read.maker.step_bytes is not None and tensor is not None:
                 readers.setdefault(tensor, []).append((reader, read))
         self.readers = {tensor: readers[tensor] for tensor in self.sizes if tensor in readers}
-        """Reads of the tensors that rings can keep, with the positions of their readers."""
+        """The reads of each tensor that a ring can replace, with positions of readers."""
         self._start = start
 
     def maker(self, tensor: Tensor) -> int:
@@ -67,12 +67,13 @@ class Scheduler:
         return self.readers[tensor][0][1].maker.operator - self._start
 
     def used_by(self, index: int) -> list[Tensor]:
-        """Return the tensors for rings that an operator makes or reads."""
+        """Return the tensors that rings can replace and that an operator writes or reads."""
         used = ((t, {self.maker(t), *(r for r, _ in reads)}) for t, reads in self.readers.items())
         return [tensor for tensor, operators in used if index in operators]
 
     def rates(self, of: Mapping[Reading, Fraction]) -> list[Fraction]:
-        """Return the steps or parts of each operator for one of the last operator, on average.
+        """Return the average steps or parts of each operator for one step or part of the last
+        operator that it is connected with by reads.
 
         Parameters
         ----------
@@ -127,7 +128,7 @@ class Scheduler:
         self, timings: Sequence[Timing], tensor: Tensor, width: int = 1, most_bytes: int = 0
     ) -> list[Ring]:
         """Return rings of a tensor, from the smallest one up to `most_bytes`. Cached by the
-        distances of beginnings, because rings do not depend on a common shift.
+        distances of start times, because rings do not depend on a common shift.
 
         Parameters
         ----------
@@ -172,13 +173,13 @@ def _rings(
 ) -> list[Ring]:
     part_bytes = readers[0][0].maker.part_bytes(maker)
     ticks, count = maker.ticks(width), maker.parts
-    # By part, the first part that is still read when this part is made.
+    # By part, the first part that is still read when this part is computed.
     first = np.full(count, count, np.int64)
     for read, timing in readers:
         next_part = np.searchsorted(timing.ticks(width), ticks, side="left")
         needed = np.append(read.parts(maker, timing).first, count)
         np.minimum(first, needed[next_part], out=first)
-    # Parts that are made in one tick need places at the same time.
+    # Parts that are computed in one tick need places at the same time.
     together = np.searchsorted(ticks, ticks, side="right") - 1
     least = max(int((together - first).max()) + 1, 1)
     rings: list[Ring] = []
@@ -199,7 +200,7 @@ def _most_moved(last_made: Values, first: Values, places: int, row: int | None) 
     Parameters
     ----------
     last_made
-        by part, the last part that exists when this part is made, (parts,).
+        by part, the last part that exists when this part is computed, (parts,).
     first
         by part, the first part that is still read then, (parts,).
     row
@@ -217,6 +218,6 @@ def _most_moved(last_made: Values, first: Values, places: int, row: int | None) 
 
 
 def front(part: Values, places: int, moved: int) -> Values:
-    """Return the first part in a ring when a part is made."""
+    """Return the number of the first part in a ring when a part is computed."""
     first: Values = np.maximum((part - places) // moved + 1, 0) * moved
     return first

@@ -23,9 +23,9 @@ class MainOperator:
     statement
         the statement, with its accesses.
     func
-        the PrimFunc that the statement calls, if it does nothing else.
+        the PrimFunc that the statement calls; None if the statement is not a call of a PrimFunc.
     loop
-        the PrimFunc as a loop; None if it is no loop, or has effects besides accesses to arguments.
+        the PrimFunc as a loop; None if it cannot run interleaved, see `operator_loop`.
     memories
         by index of a parameter, the memory to whose first byte the argument points.
     """
@@ -36,12 +36,13 @@ class MainOperator:
     memories: Mapping[int, Memory]
 
     def reads(self, memory: Memory) -> bool:
-        """Return whether the operator may read a memory of its arguments."""
+        """Return whether a parameter that points to a memory's first byte is known to be read."""
         assert self.loop is not None
         return any(m.same_as(memory) and i in self.loop.reads for i, m in self.memories.items())
 
     def written_by(self, memory: Memory) -> int | None:
-        """Return the parameter that writes a memory, if it is the only one and does not read."""
+        """Return the index of the parameter that points to a memory, if only one does, which is
+        written and not read; else None."""
         assert self.loop is not None
         indices = [i for i, m in self.memories.items() if m.same_as(memory)]
         is_only = len(indices) == 1 and indices[0] in self.loop.writes
@@ -59,11 +60,11 @@ class Segment:
     inside
         the memories that only the segment uses, with the annotations of their allocations.
     tensors
-        the memories that one operator writes and others read, and that rings may keep.
+        the memories of `inside` that an operator writes and others read; a ring can replace each.
     interleaving
         schedule of the operators.
     makers
-        position in the segment of the operator that writes a memory for others.
+        position in the segment of the operator that writes each memory that others read.
     work
         approximate number of instructions of the operators.
     """
@@ -77,12 +78,12 @@ class Segment:
 
     @property
     def rings(self) -> Mapping[Memory, Ring]:
-        """The rings of the tensors that are not kept whole."""
+        """The ring of each tensor that is not allocated whole."""
         return {self.tensors[tensor]: ring for tensor, ring in self.interleaving.rings.items()}
 
 
 def interleaving_instructions(segment: Segment) -> int:
-    """Return an estimate of the instructions of interleaving: moves in rings, tests in ticks."""
+    """Return an estimate of the instructions of interleaving: copies in rings, and conditions."""
     interleaving = segment.interleaving
     moved = sum(
         ring.moved_bytes(interleaving.timings[segment.makers[memory]].parts)

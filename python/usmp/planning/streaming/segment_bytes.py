@@ -34,11 +34,11 @@ class Taken:
     Parameters
     ----------
     estimate_bytes
-        estimate of the bytes in a plan: whole rings, the bytes of tensors from outside that are
-        still to be read, and the bytes of results that are written.
+        estimate of the bytes in a plan: scratch, whole rings and tensors that are live through, the
+        bytes of tensors from outside that are still to be read, and those of results so far.
     live_bytes
-        most live bytes after a part is made, with the end of the last operator, but without the
-        start of the first; a lower bound of all plans.
+        lower bound for all plans, without scratch: the most live bytes after a tick of a segment
+        and at its end, or before and after an operator by itself.
     """
 
     estimate_bytes: int
@@ -156,7 +156,7 @@ def _is_scratch(stmt: tirx.AllocBuffer) -> bool:
 
 
 def _peaks(segment: Segment, uses: Sequence[_Use]) -> tuple[int, int]:
-    """Return the most live bytes after a part is made, of memories from outside and of all."""
+    """Return the most live bytes after a tick, of memories from outside, and of all."""
     interleaving = segment.interleaving
     makers = [_Made.of(segment, index) for index in range(len(segment.operators))]
     outside = np.zeros(interleaving.ticks * interleaving.columns, np.int64)
@@ -172,14 +172,14 @@ def _peaks(segment: Segment, uses: Sequence[_Use]) -> tuple[int, int]:
 
 @dataclass(frozen=True, eq=False)
 class _Made:
-    """The ticks in which an operator makes its parts.
+    """The ticks in which an operator computes its parts.
 
     Parameters
     ----------
     at
         tick of each part.
     next_part
-        by tick, the first part that is made later.
+        by tick, the first part that is computed later.
     """
 
     loop: OperatorLoop
@@ -220,7 +220,7 @@ def _live_bytes(segment: Segment, makers: Sequence[_Made], use: _Use) -> Values 
             if read is not None:
                 begins = read.begins
                 needed = np.append(np.where(begins >= UNBOUNDED, size, begins), size)
-                # After a part is made, the bytes that the next one reads are live.
+                # After a part is computed, the bytes that the next one reads are live.
                 np.minimum(first, needed[making.next_part], out=first)
     live: Values = np.maximum(end - first, 0)
     return live

@@ -18,7 +18,7 @@ from usmp.planning.streaming.streamed_main import StreamedMain
 from usmp.support.found import Found
 
 Interval: TypeAlias = tuple[int, int]
-"""The first operator, and the one after the last."""
+"""The positions of the first operator, and of the one after the last."""
 
 _Way: TypeAlias = tuple[Taken, Segment | None]
 """The bytes of operators, and their segment; None for an operator by itself."""
@@ -30,13 +30,13 @@ _LENGTHS = (4, 8, 16)
 """Lengths of segments that are tried before longer ones."""
 
 _HIGH = 0.7
-"""Operators that take more than this share of the bound may be worth streaming."""
+"""A segment needs an operator that alone takes more than this share of the fewest bytes."""
 
 _MOST_WORK = 24_000
-"""Most operators in all segments that are tried, by rows and by columns."""
+"""Most operators in all segments that are tried, by rows and by columns. Long loops count more."""
 
 _STEPS = 4096
-"""Steps of a loop that take as long to schedule as an operator with few steps."""
+"""Steps of a loop that count as one more operator, because they take as long to schedule."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Segmentations:
     choices
         choices that are worth a plan, sorted by estimates, the best first.
     fewest
-        the choice with the fewest interleaved operators that materializes no streamed tensor; empty
-        if there are no such tensors.
+        the one choice with the fewest interleaved operators that materializes no streamed tensor;
+        empty if there are no streamed tensors, or if no choice can avoid it.
     bound_bytes
         lower bound of the bytes in a plan with any segments that are tried; None if some segments
         were not tried.
@@ -77,9 +77,9 @@ class Segmentations:
 
 
 def segmentations(main: StreamedMain, has_time: Callable[[], bool] | None = None) -> Segmentations:
-    """Return choices of segments. The first one takes the fewest bytes, and of these streams the
-    least. The others also keep the remaining segments small, by columns and by rows, because plans
-    may take more than the estimate.
+    """Return choices of segments. The first one takes the fewest bytes by an estimate, with as few
+    interleaved operators as possible. The others also keep the smaller segments small, because
+    plans may take more than the estimate; the last one is by rows only.
 
     Parameters
     ----------
@@ -108,12 +108,13 @@ def segmentations(main: StreamedMain, has_time: Callable[[], bool] | None = None
 
 
 def _choice(costs: _Costs, share: float, price: _Price) -> Segmentation | None:
-    """Return the segments with the lowest price among those with the fewest bytes, if any.
+    """Return the segments with the lowest price among those with the fewest bytes; None if no
+    operators are interleaved, or if a streamed tensor is materialized in every choice.
 
     Parameters
     ----------
     share
-        share of the fewest bytes: a segment needs an operator that takes more alone.
+        a segment needs an operator that alone takes more than this share of the fewest bytes.
     """
     best = costs.least(costs.of)
     if best == inf:
@@ -127,7 +128,7 @@ def _choice(costs: _Costs, share: float, price: _Price) -> Segmentation | None:
 
 
 def _fewest(costs: _Costs) -> list[Segmentation]:
-    """Return the fewest segments that streamed inputs and outputs need."""
+    """Return the segments with the fewest operators that streamed inputs and outputs need."""
     needed = [index for index in range(costs.count) if costs.of(index, index + 1) == inf]
     if not needed or costs.least(costs.of) == inf:
         return []
@@ -146,7 +147,7 @@ class _Costs:
     Parameters
     ----------
     any_way
-        costs by rows and by columns, if these costs are by rows only.
+        costs by rows and by columns; if given, the new object has the costs by rows only.
     has_time
         see `segmentations`.
     """
@@ -168,15 +169,15 @@ class _Costs:
         self._known, self._reserved = Found(), Found()
 
     def of(self, start: int, stop: int) -> float:
-        """Return an estimate of the bytes that a plan needs."""
+        """Return an estimate of the bytes that an interval needs in a plan."""
         return min((t.estimate_bytes for t, _ in self._taken(start, stop)), default=inf)
 
     def live(self, start: int, stop: int) -> float:
-        """Return a lower bound of the bytes that a plan needs."""
+        """Return a lower bound of the bytes that an interval takes in a plan."""
         return min((t.live_bytes for t, _ in self._taken(start, stop)), default=inf)
 
     def least(self, cost: Callable[[int, int], float]) -> float:
-        """Return the smallest possible maximum over segments of one of the two costs above."""
+        """Return the smallest possible maximum over intervals of a cost, `of` or `live`."""
         reserve = None if self._has_time_for_all else (self.any_way or self).reserve
         return _least(cost, self.main.ends.cuts, reserve)
 
@@ -213,8 +214,8 @@ class _Costs:
                 yield from self._known.once((start, stop, by_columns), find)
 
     def reserve(self, start: int, stop: int) -> bool:
-        """Return whether there is time for an interval. The first call spends the time, even if the
-        interval is not tried, so that the intervals that are left out do not depend on cuts."""
+        """Return whether an interval can be a segment, and there is time for it. The first call
+        spends the time, even if the caller then skips the interval because of `cuts`."""
         return self._reserved.once((start, stop), partial(self._reserve, start, stop))
 
     def _reserve(self, start: int, stop: int) -> bool:
@@ -253,12 +254,12 @@ class _Price(Protocol):
         """Return the price."""
 
     def at_least(self, start: int, stop: int) -> float:
-        """Return a lower bound of the price, without the segment."""
+        """Return a lower bound of the price, without scheduling the segment."""
 
 
 @dataclass(frozen=True)
 class _Streamed:
-    """The bytes that a segment moves at a time, and a small price for each operator in it."""
+    """The bytes that all rings of a segment copy when they are full, and 1000 for each operator."""
 
     costs: _Costs
 
@@ -275,7 +276,7 @@ class _Streamed:
 
 @dataclass(frozen=True)
 class _Height:
-    """A price by which one high bound weighs more than several low ones."""
+    """A price by which one interval with many bytes weighs more than several with few."""
 
     costs: _Costs
 
@@ -301,7 +302,7 @@ def _least(
     Parameters
     ----------
     cost
-        cost of a segment; at least the cut at its end.
+        cost of an interval; at least the value of `cuts` at its end.
     cuts
         live bytes before each operator, and at the end.
     reserve
@@ -337,7 +338,7 @@ def _least_with(
     segments of up to `longest` operators that have a costly one."""
     best = [0.0] + [least] * (len(cuts) - 1)
     for stop in range(1, len(cuts)):
-        # A segment that ends here costs at least the cut, and one that starts here follows it.
+        # An interval that ends here costs at least `cuts[stop]`, so it would not lower `least`.
         if cuts[stop] >= least:
             continue
         for start in range(stop - 1, max(stop - longest, 0) - 1, -1):
@@ -359,7 +360,7 @@ def _cheapest(
     price: _Price,
 ) -> list[Interval]:
     """Return the intervals with the lowest sum of prices whose costs are within the limit. An
-    interval of several operators needs a large one."""
+    interval of several operators must contain one of `large`."""
     count = costs.count
     best = [0.0] + [inf] * count
     back = [0] * (count + 1)

@@ -32,7 +32,7 @@ from usmp.tir.nodes import int32, sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _OF_FIRST = ("target", "s_tir")
-"""Attributes of the first operator, which all operators share."""
+"""Attributes that are copied from the first operator, because they are equal in all."""
 
 _WORD = 4
 """Bytes that are moved at once where sizes allow it."""
@@ -94,7 +94,7 @@ class _Builder:
         return StreamedFunction(func.with_attrs(attributes), self.arguments)
 
     def _keep(self, memory: Memory) -> None:
-        """Allocate a tensor that only the segment uses."""
+        """Allocate the ring of a tensor that only the segment uses, or else the whole tensor."""
         dtype, name, size = str(memory.dtype), memory.name, size_bytes(memory)
         interleaving = self.segment.interleaving
         ring = self.segment.rings.get(memory)
@@ -118,7 +118,7 @@ class _Builder:
         self.kept[memory] = Kept(buffer, ring, maker, *by_column)
 
     def _runs(self) -> Iterator[tirx.Stmt]:
-        """Yield the bindings of ring variables in a tick, before its columns."""
+        """Yield the bindings of `Kept.made` and `Kept.late` in a tick, before its columns."""
         for place in self.kept.values():
             timing = place.maker
             if timing is None or place.made is None or place.late is None:
@@ -137,7 +137,7 @@ class _Builder:
         return analyzer.simplify(expr)
 
     def _latest_run(self, timing: Timing) -> tirx.Expr:
-        """Return the run of an operator in this tick, or the last one before."""
+        """Return the number of an operator's run in this tick, or of the last run before."""
         since = self.tick - timing.start
         if timing.start > 0:
             since = tirx.max(since, int32(0))
@@ -147,7 +147,7 @@ class _Builder:
         return run
 
     def _front(self, place: Kept, part: tirx.Expr | None) -> tirx.Expr:
-        """Return the first element in a ring after its operator makes the current part.
+        """Return the tensor index of a ring's first element after the current part is computed.
 
         Parameters
         ----------
@@ -163,13 +163,14 @@ class _Builder:
         return self._simplified(_quotient(lacking, ring.moved) * (ring.moved * place.part))
 
     def _latest_part(self, place: Kept) -> tirx.Expr:
-        """Return the part of a ring that is made in this tick or column, or the last one before."""
+        """Return the number of the part that is computed in this tick or column, or of the last
+        part before."""
         timing = place.maker
         assert timing is not None
         if place.made is None or place.late is None:
             return self._latest_run(timing)
         columns = timing.columns
-        # The parts of this run, or -1 before the first.
+        # The number of the part within this run; -1 before its first part.
         since = tirx.max(self.column + place.late + columns.period, int32(0))
         part = tirx.min(_quotient(since, columns.period) - 1, int32(columns.parts - 1))
         return place.made + part
@@ -191,7 +192,7 @@ class _Builder:
         }
         self.renamed |= {param: str(outer.name) for param, outer in outside.items()}
         latest: tirx.Expr = run if width == 1 else run * columns.parts + part
-        # A ring of one part that is read when it is made has a known first element.
+        # A ring of one part that is read when it is computed begins with the current part.
         at_once = {
             id(place): latest * place.part
             for place in places.values()
@@ -270,7 +271,7 @@ def _conditions(tick: tirx.Var, start: int, end: int, period: int, ticks: int) -
 def _step_values(
     loop: OperatorLoop, timing: Timing, run: tirx.Var, part: tirx.Var
 ) -> dict[tirx.Var, tirx.Expr]:
-    """Return the values of an operator's loop variables if a stage makes a single step."""
+    """Return the values of an operator's loop variables; empty if a tick has several steps."""
     variable = loop.loop.loop_var
     is_part = timing.columns.parts > 1
     if is_part and loop.columns > 1:

@@ -41,18 +41,18 @@ _STAYS = (INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR, FIXED_OFFSET_ATTR, ALIGNMENT_AT
 """Annotations of allocations that are not tensors between operators."""
 
 _INSTRUCTIONS_BY_BYTE = (7, 14, 28, 56)
-"""Instructions of the operators for each byte that columns may move besides rows; tried in this
-order until columns are fast."""
+"""Instructions of a segment for each byte that its rings by columns may copy in addition to the
+largest rings; tried in this order until `is_fast`."""
 
 _MOST_PERCENT = 5
 """Most instructions that columns may add, in percent of those of the segment's operators."""
 
 _MOST_PERCENT_OF_ALL = 2
-"""Most instructions that columns may add, in percent of all operators; the larger limit holds."""
+"""Most instructions that columns may add, in percent of all operators; the larger limit applies."""
 
 _MOST_PERCENT_IO = 8
 """Most instructions that columns may add with streamed inputs or outputs, in percent of all
-operators; also the maximum of the percentage that strips leave unused."""
+operators; also the maximum of `StreamedMain.more_percent` that is used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class StreamedMain:
 
     @cached_property
     def sizes(self) -> Mapping[Memory, int]:
-        """Sizes in bytes of the memories that share bytes with others at other times."""
+        """Sizes in bytes of the memories that may share bytes with others."""
         return {
             memory: size_bytes(memory)
             for memory, allocation in self.allocations.items()
@@ -100,7 +100,7 @@ class StreamedMain:
 
     @cached_property
     def _between(self) -> frozenset[Memory]:
-        """Tensors between operators."""
+        """Tensors between operators: no inputs, no outputs, no fixed places."""
         return frozenset(
             memory for memory in self.sizes if not any(self._has(memory, name) for name in _STAYS)
         )
@@ -116,8 +116,8 @@ class StreamedMain:
 
     @cached_property
     def ranges(self) -> Mapping[Memory, tuple[int, int]]:
-        """The live range of each memory: the first operator with content, -1 for inputs, and the
-        one after the last."""
+        """The live range of each memory in positions of operators: the first that uses it, -1 for
+        inputs, and the one after the last; beyond all operators if it stays live at the end."""
         ranges = {}
         for memory, users in self.users.items():
             if memory in self.sizes:
@@ -184,7 +184,7 @@ class StreamedMain:
 
     def with_columns(self, start: int, stop: int) -> Segment | None:
         """Return the segment by columns, with the smallest rings that are fast, or else with the
-        fewest moves; None if it has no columns."""
+        fewest copied bytes; None if there is no schedule by columns."""
         if (start, stop) not in self._by_columns:
             segment = self.segment(start, stop)
             self._by_columns[start, stop] = segment and self._with_columns(start, stop, segment)
@@ -212,7 +212,7 @@ class StreamedMain:
         return way
 
     def is_fast(self, by_columns: Segment, by_rows: Segment) -> bool:
-        """Return whether a segment by columns takes few more instructions than by rows."""
+        """Return whether a segment takes at most the permitted instructions more than by rows."""
         slower = interleaving_instructions(by_columns) - interleaving_instructions(by_rows)
         has_io = any(memory in self.by_rows for memory in by_rows.inside)
         permitted = min(self.more_percent, _MOST_PERCENT_IO)
@@ -226,7 +226,7 @@ class StreamedMain:
 
     @cached_property
     def _targets(self) -> list[str | None]:
-        """Targets of the operators that are calls."""
+        """Targets of the operators; None for those that are no calls."""
         return [None if o.func is None else _target(o.func) for o in self.operators]
 
     @cached_property
@@ -262,7 +262,7 @@ class StreamedMain:
         return apart - max(self.sizes[written], min(distance + self.sizes[dying], apart))
 
     def made_in(self, start: int, stop: int) -> list[Memory]:
-        """Return the memories that some operators use first."""
+        """Return the memories whose first user is one of these operators."""
         return [m for i in range(start, stop) for m in self._first_used[i]]
 
     @cached_property
@@ -274,7 +274,8 @@ class StreamedMain:
 
     @cached_property
     def _flow(self) -> tuple[list[list[Reading]], list[int]]:
-        """For each operator, its reads of others, and the first operator of its longest segment."""
+        """For each operator, its reads of other operators' tensors, and the first operator that may
+        be in a segment with it."""
         readings: list[list[Reading]] = [[] for _ in self.operators]
         apart = [0 if operator.loop else index + 1 for index, operator in enumerate(self.operators)]
         for memory, users in self.users.items():
@@ -310,12 +311,12 @@ class StreamedMain:
         others = (self.operators[i] for i in users)
         if parameter is None or not all(o.loop is None or _knows(o, memory) for o in others):
             return None
-        # Share the object and its cached results wherever inputs and outputs are.
+        # Modules that differ in where inputs and outputs lie share the object and its results.
         maker = Maker(first, parameter, loop.steps, loop.step_bytes(parameter, size))
         return loop.found.once(("maker", first, parameter, maker.step_bytes), lambda: maker)
 
     def _size(self, memory: Memory) -> int | None:
-        """Return the bytes of a memory; None for pointers that lead to no tensor of the model."""
+        """Return the bytes of a memory; None for a dynamic size or an unknown pointer."""
         if isinstance(memory.ty, tirx.BufferType):
             return size_bytes(memory) if has_static_size(memory) else None
         main = self.mod[MAIN_FUNCTION_NAME]
@@ -326,7 +327,7 @@ class StreamedMain:
 
     @property
     def readings(self) -> list[list[Reading]]:
-        """For each operator, its reads of others."""
+        """For each operator, its reads of other operators' tensors."""
         return self._flow[0]
 
     @property
@@ -357,7 +358,7 @@ class StreamedMain:
 def _reading(
     maker: Maker, reader: int, parameter: int, tensor: Memory, loop: OperatorLoop
 ) -> Reading:
-    """Return a read of a tensor; one object wherever inputs and outputs are."""
+    """Return a read, the same object in modules that differ in where inputs and outputs lie."""
     return loop.found.once(
         ("reading", maker, reader, parameter, tensor),
         lambda: Reading(maker, reader, loop, parameter, tensor),
@@ -374,7 +375,7 @@ def _may_write(operator: MainOperator, memory: Memory) -> bool:
 
 
 def _knows(operator: MainOperator, memory: Memory) -> bool:
-    """Return whether an operator accesses a memory only by parameters that point to its start."""
+    """Return whether all accesses to a memory are known, by parameters that point to its start."""
     assert operator.loop is not None
     passed = [a for a in operator.statement.arguments if a.memory.same_as(memory)]
     return bool(passed) and all(

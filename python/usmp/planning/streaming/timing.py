@@ -1,7 +1,11 @@
 """The ticks in which interleaved operators run, and the rings that hold tensors between them.
 
-Time is lexicographic. A moment is a tick of rows and, within it, a tick of columns. Operators that
-run by rows have one tick of columns in each tick of rows.
+A segment is one loop, whose iterations are ticks. A step is an iteration of an operator's own loop,
+mostly a row. In a tick, an operator computes nothing or a run: one or more steps. A run consists of
+parts, such as the pixels of a row.
+
+A moment is a tick of rows and, within it, a tick of columns; moments compare lexicographically.
+Operators that run by rows have one tick of columns in each tick of rows.
 """
 
 from __future__ import annotations
@@ -21,18 +25,16 @@ ROWS, COLUMNS = range(2)
 
 
 class Columns(NamedTuple):
-    """The ticks of columns in which an operator makes the parts of a run, such as pixels of a row.
-
-    In a segment by columns, a tick of rows consists of ticks of columns.
+    """The ticks of columns in which an operator computes the parts of a run.
 
     Parameters
     ----------
     start
-        first tick of columns in which the operator makes parts.
+        first tick of columns in which the operator computes parts.
     period
         ticks of columns from one part to the next.
     number
-        parts that are made in one tick of columns.
+        parts that are computed in one tick of columns.
     parts
         number of parts in a run.
     """
@@ -44,16 +46,16 @@ class Columns(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The tick of columns after the last one in which parts are made."""
+        """The tick of columns after the last one in which parts are computed."""
         return self.start + self.period * (-(-self.parts // self.number) - 1) + 1
 
 
 ONE_COLUMN = Columns(0, 1, 1, 1)
-"""The columns of a run that is one part, made as soon as the tick begins."""
+"""The columns of a run of a single part, which is computed in the first tick of columns."""
 
 
 class Timing(NamedTuple):
-    """The ticks in which an operator makes its steps.
+    """The ticks in which an operator computes its steps.
 
     Parameters
     ----------
@@ -62,11 +64,11 @@ class Timing(NamedTuple):
     period
         ticks from one run to the next.
     number
-        number of steps in a run.
+        number of steps in a run; the last run may have fewer.
     runs
         number of runs.
     columns
-        ticks of columns in which it makes the parts of a run.
+        ticks of columns in which it computes the parts of a run.
     """
 
     start: int
@@ -92,21 +94,21 @@ class Timing(NamedTuple):
 
     @property
     def pace(self) -> tuple[object, ...]:
-        """All fields but the beginnings."""
+        """All fields but `start`, that of the columns included."""
         return self[1:4] + self.columns[1:]
 
     def begin(self, level: int) -> int:
-        """Return the first tick of a level of time."""
+        """Return the first tick at a level of time, `ROWS` or `COLUMNS`."""
         return self.columns.start if level else self.start
 
     def beginning(self, start: int, level: int) -> Timing:
-        """Return the timing with another first tick of a level of time."""
+        """Return the timing with another first tick at a level of time."""
         if level == ROWS:
             return Timing(start, *self[1:])
         return self._replace(columns=Columns(start, *self.columns[1:]))
 
     def after(self, other: Timing) -> tuple[int, int]:
-        """Return the ticks by which it begins after another timing, by level of time."""
+        """Return the number of ticks of rows, and of columns, from the start of another timing."""
         return self.start - other.start, self.columns.start - other.columns.start
 
     @property
@@ -119,7 +121,7 @@ class Timing(NamedTuple):
         return moments.reshape(2, -1)
 
     def ticks(self, width: int) -> Values:
-        """Return the tick of columns in which each part is made, counted from the start, (parts,).
+        """Return the tick of columns of each part, counted over all ticks of rows, (parts,).
 
         Parameters
         ----------
@@ -140,10 +142,10 @@ class Ring:
     Parameters
     ----------
     places
-        number of parts that fit. A part is a row, or in a segment by columns what its operator
-        makes in a tick of columns.
+        number of parts that fit. A part is the result of a run, or in a segment by columns of one
+        tick of columns.
     moved
-        parts by which the content moves, at most `places`; no part remains to move in that case.
+        parts by which the content moves to the front; if these are all `places`, nothing is copied.
     part_bytes
         bytes of a part.
     """
@@ -158,6 +160,6 @@ class Ring:
         return self.places * self.part_bytes
 
     def moved_bytes(self, parts: int) -> int:
-        """Return the bytes that move while `parts` parts are made."""
+        """Return the bytes that are copied to the front while `parts` parts are computed."""
         times = -(-max(parts - self.places, 0) // self.moved)
         return times * (self.places - self.moved) * self.part_bytes

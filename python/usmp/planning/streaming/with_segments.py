@@ -28,7 +28,7 @@ def with_segments(
     Parameters
     ----------
     segments
-        segments and their PrimFuncs, by the first operator and the one after the last.
+        segments and their PrimFuncs, by positions of the first operator and the one after the last.
     """
     mod = main.mod
     names = UniqueNames(str(variable.name_hint) for variable in mod.functions)

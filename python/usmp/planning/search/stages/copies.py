@@ -41,16 +41,16 @@ class Copies:
 
 
 MakeCopies = Callable[[Collection[int] | None], Copies]
-"""Makes the main function without the copies at some positions, where that is possible. With None,
-it has no copies whose removal does not increase the live bytes."""
+"""Makes the main function without the copies at some positions, where that is possible. With
+None, it leaves out the copies that do not lower the live bytes."""
 
 
 class CopyStage(Stage):
     """The choice of the parts of tensors that the main PrimFunc copies.
 
-    Without a copy of its part, the whole tensor stays live. The bytes of that depend on overlaps,
-    so some choices are planned; one of them makes all copies. The value is the set of elided
-    copies. Of two equal plans, the one with fewer copies is taken.
+    Without a copy of its part, the whole tensor stays live. Whether that takes more memory depends
+    on overlaps, so some choices are planned; one of them makes all copies. The value is the
+    set of elided copies. Of two equal plans, the one with fewer copies is taken.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class CopyStage(Stage):
         return "copies", self._how
 
     def choices(self, mod: IRModule, race: Race) -> Iterator[Choice]:
-        """Yield the default, all copies elided, none, then others by group."""
+        """Yield the default, all copies elided, none elided, then others by group."""
         versions = self._versions(mod)
         tried: set[frozenset[int]] = set()
 

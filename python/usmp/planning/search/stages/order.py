@@ -103,14 +103,15 @@ def least_order(
         graph = _graph(session, prepared, options)
         return None if graph is None else least_peak_order(graph, deadline=session.deadline)
 
-    # Use the prepared module, in which inputs and outputs count if they are allocated.
+    # Use the prepared module, because its planned inputs and outputs are allocations.
     return session.once(("order", options.preserve_inputs, options.overlap), prepared, find)
 
 
 def _graph(
     session: PlanningSession, prepared: IRModule, options: PlanningOptions
 ) -> OperatorGraph | None:
-    """Return the graph of the calls, with bytes at the largest sizes and all dependencies."""
+    """Return the graph of the calls, with bytes at the largest sizes, and dependencies that
+    hold at all sizes."""
     largest = session.at_largest_sizes(prepared)
     graph = operator_graph(largest, options.preserve_inputs, options.overlap)
     if graph is None or largest is prepared:

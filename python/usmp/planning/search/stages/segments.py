@@ -56,7 +56,8 @@ class SegmentStage(Stage):
     )
 
     def choices(self, mod: IRModule, race: Race) -> Iterator[Choice]:
-        """Yield the module without segments, then choices by their bounds, the least first."""
+        """Yield the module without segments, unless streamed inputs or outputs need one, then
+        choices of segments, the smallest bound first."""
         options, session = race.options, race.session
         must = entries_of(mod) == [ONLY_ENTRY] and streams_io(mod[MAIN_FUNCTION_NAME])
         may = options.streams_operators and entries_of(mod) == [ONLY_ENTRY]
@@ -126,7 +127,7 @@ def _prepared_main(
 
 
 def _more_percent(mod: IRModule, options: PlanningOptions) -> float:
-    """Return the percentage of multiply-accumulates that strips leave to segments; 0 if none."""
+    """Return the percentage of `max_extra_macs` that strips leave unused; 0 without strips."""
     strips = STRIPS_ATTR.of(mod) or {}
     if not strips.get("chains"):
         return 0.0
@@ -139,7 +140,7 @@ def _unprepared(
 ) -> StreamedMain | None:
     """Return the main function of the unprepared module, from which segments are made.
 
-    This module is the same with inputs and outputs anywhere, so that segments are made once.
+    This module does not depend on where inputs and outputs lie, so builds share its segments.
     """
     main = session.once("streamed main", mod, lambda: streamed_main(mod, like=prepared))
     # Take the attributes of this module, because those of the cached one may differ.
@@ -205,7 +206,8 @@ def _are_apart(main: StreamedMain, segments: Sequence[Interval]) -> bool:
 def _made(
     session: PlanningSession, main: StreamedMain, segments: Mapping[Interval, bool]
 ) -> IRModule | None:
-    """Return the module with segments, by columns if the value is true; None if one cannot run."""
+    """Return the module with segments, by columns where the value is true and columns are possible;
+    None if a segment cannot run interleaved."""
     functions = {}
     for (start, stop), by_columns in segments.items():
         segment = main.segment(start, stop)

@@ -2,7 +2,8 @@
 
 An operator that computes several pixels at once writes outputs of the first pixel before it has
 read the inputs of the last. So its output may overlap a few bytes less of its input. Mostly other
-operators need more memory anyway; where the peak would rise, the user chooses.
+operators need more memory anyway; where the peak would rise, the user
+chooses by `tir.usmp.optimize`.
 """
 
 from __future__ import annotations
@@ -159,7 +160,7 @@ def _goals(mod: IRModule, options: PlanningOptions) -> Sequence[str]:
     is_quick = options.custom_algorithm is None and options.placement == PREFERENCE
     if not is_quick:
         return [options.optimize]
-    # Leave out speed, for which nothing would run interleaved.
+    # Leave out speed, because with that goal no operators would run interleaved.
     is_streamed = any(SEGMENT_ATTR.is_on(func) for func in prim_funcs(mod).values())
     return (
         [goal for goal in OPTIMIZE if goal in (options.optimize, RAM, BALANCED)]
