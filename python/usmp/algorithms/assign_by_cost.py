@@ -1,7 +1,7 @@
 """The assignment of buffers to pools with the least access time.
 
-The planning algorithm keeps its signature and its way to find offsets; only the order of its
-candidate pools changes. Cheaper assignments come from `cheapest_choice`, which knows the live
+The planning algorithm keeps its signature and its way to find offsets; only the candidate
+pools that it gets change. Cheaper assignments come from `cheapest_choice`, which knows the live
 bytes, but not how they pack. A first-fit algorithm packs each assignment; a buffer that does not
 fit its assigned pool spills to its next cheapest pool. The cheapest packed assignment goes to the
 planning algorithm.
@@ -21,7 +21,7 @@ from usmp.objects import BufferInfo, PoolInfo
 from usmp.objects.buffer_problem import is_within_limits
 
 SEARCH_BUDGET = 200_000
-"""Most visits of buffers that compete for the same pools: less than a second."""
+"""Most visits of buffers in the search over one of the `_groups`: less than a second."""
 PACKINGS = 100
 """Most assignments that are packed after the cheapest one could not be."""
 
@@ -91,7 +91,8 @@ def _planned(
     costs: AccessCosts,
     wanted: Mapping[BufferInfo, PoolInfo],
 ) -> Plan | None:
-    """Return the algorithm's plan of an assignment; None if it fails, although packing did not."""
+    """Return the algorithm's plan of an assignment; None if it has none
+    within candidate pools and size hints, because only `packing` has proved that one fits."""
     candidates = Candidates(buffers)
     # First try the assigned pool as the only candidate: with others, an algorithm that minimizes
     # pools might prefer them.
@@ -172,7 +173,7 @@ class _Assignment:
         return self.numbers[str(pool.pool_name)]
 
     def improve(self) -> None:
-        """Search cheaper assignments."""
+        """Search for cheaper assignments."""
         if self.best_cost == self.lower_bound:
             return
         self.offer([self.number(pools[0]) for pools in self.pools])

@@ -75,8 +75,9 @@ class _Capacities:
 
 
 def by_saving_per_byte(choices: Choices, sizes: Sequence[int]) -> list[int]:
-    """Return a greedy choice. First the item with the largest difference per byte between its most
-    expensive and its cheapest pool gets the cheapest pool that it fits, or else its cheapest."""
+    """Return a greedy choice. Items are sorted by the cost difference per byte between their most
+    expensive and cheapest pools, the largest first. Each gets the cheapest pool that it fits, or
+    else its cheapest pool."""
     capacities = _Capacities(choices)
     chosen = [0] * len(sizes)
 
@@ -97,7 +98,7 @@ Accept = Callable[[list[int]], int]
 def cheapest_choice(
     choices: Choices, known_cost: int, accept: Accept, budget: int, offers: int
 ) -> tuple[int, bool]:
-    """Offer to `accept` the choices that keep all limits and cost less than its least cost so far.
+    """Offer to `accept` the choices within all limits that cost less than the best one so far.
 
     Parameters
     ----------
@@ -166,7 +167,7 @@ class _Search:
         return True
 
     def _offer(self) -> None:
-        """Offer a whole choice if it costs less: its bound omits capacity that it leaves unused."""
+        """Offer a whole choice if it costs less than the best. Its bound may be below its cost."""
         costs = self.choices.costs
         if sum(costs[item][pool] for item, pool in enumerate(self.chosen)) < self.best:
             self.offers -= 1
@@ -251,7 +252,7 @@ class _Search:
             elif since >= _STEPS_TO_HALVE:
                 halvings, since = halvings + 1, 0
             gap = _PRICE_SCALE * self.best - bound
-            # Unused capacity without a price keeps its price.
+            # A limit with unused capacity and price 0 keeps this price.
             moving = [w if w > 0 or p > 0 else 0 for w, p in zip(wanted, prices, strict=True)]
             norm = sum(w * w for w in moving)
             if norm == 0 or gap <= 0:

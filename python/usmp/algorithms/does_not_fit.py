@@ -30,7 +30,7 @@ _PROVED_NAMED = 8
 _LARGEST_NAMED = 4
 
 Misfit: TypeAlias = DoesNotFit | LeastNeed
-"""The buffers that a search could not place, or a bound that showed it without a search."""
+"""The buffers that a search could not place, or a lower bound that exceeds the pools."""
 
 
 class DoesNotFitError(TVMCException, ValueError):

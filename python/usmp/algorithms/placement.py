@@ -19,7 +19,7 @@ from usmp.objects import AccessEstimate, BufferInfo
 _FIRST_FIT = ("greedy_by_size", "greedy_by_conflicts", "no_sharing")
 """Algorithms that are fast enough to pack many assignments."""
 _PACKING = "greedy_by_size"
-"""The algorithm that packs assignments for slow algorithms."""
+"""The algorithm that packs assignments in place of slow algorithms."""
 
 _MOST_CYCLES = (1 << 63) - 1
 
@@ -91,7 +91,7 @@ def place(
     placement: str,
     costs: AccessCosts | None,
 ) -> Placed:
-    """Plan by preference or by cost; with known costs, both are tried.
+    """Plan by preference or by cost. With known costs, both are computed, to compare their costs.
 
     Parameters
     ----------

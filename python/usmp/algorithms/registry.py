@@ -1,4 +1,4 @@
-"""Planning algorithms by name; errors begin with the texts of TVM's."""
+"""Planning algorithms by name; error messages begin with those of TVM 0.18."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """`auto` and `exact`: the solver as planning algorithms, with proved bounds of their plans.
 
 ``auto`` ends after a fixed amount of work, so the same buffers give the same plan on every machine;
-``exact`` goes on until its plan is proved. With a time budget only time ends the search. Both end
-at a deadline. To show or end a search, plan inside :func:`watched`.
+``exact`` goes on until its plan is proved optimal. A time budget replaces the limit of work. Both
+end at a deadline. To show or end a search, plan inside :func:`watched`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from usmp.support.deadline import Deadline, has_passed
 from usmp_solver import Progress
 
 PROOF, WORK, TIME, WATCHER = "proof", "work", "time", "interrupt"
-"""The end of a search: a proof, the limit of work, the time budget, or the watcher."""
+"""The end of a search: a proof of optimality, the limit of work, the time budget, or a `Watch`."""
 
 Watch: TypeAlias = Callable[[Progress], bool]
-"""Called some times a second; False ends the search with the best plan so far."""
+"""Called several times a second; False ends the search with the best plan so far."""
 
 Watching: TypeAlias = Callable[[], AbstractContextManager[Watch]]
 """Returns a context that is entered for each search."""
@@ -89,7 +89,7 @@ def search(
     buffers
         the buffers to place.
     time_budget_seconds
-        if given, only time ends the search before the plan is proved.
+        if given, only time ends the search before the plan is proved optimal.
     deadline
         time at which the search ends in any case.
 

@@ -37,7 +37,7 @@ def solve_buffers(
 ) -> Solution:
     """Place one or more buffers; see `usmp_solver.solve`.
 
-    Buffers that fit go to the pools that they prefer.
+    Buffers go to the pools that they prefer, as far as these have space (`fill_preferred`).
 
     Raises
     ------

@@ -13,8 +13,8 @@ class Candidates:
     Parameters
     ----------
     buffers
-        the buffers to copy; their conflicts with other buffers are left out, because these
-        constrain nothing.
+        the buffers to copy; their conflicts with other buffers are left out, because
+        those buffers are not placed.
     """
 
     def __init__(self, buffers: Sequence[BufferInfo]) -> None:

@@ -59,8 +59,8 @@ class LiveEnds:
     ranges: Mapping[Memory, tuple[int, int]]
 
     def first(self, memory: Memory, index: int) -> int:
-        """Return the first byte that operators from `index` on access; the size if none does, 0 if
-        the memory stays live after the last operator."""
+        """Return the first byte that operators from `index` on access: the size of the memory if
+        none does, 0 if it stays live at the end."""
         if self.ranges[memory][1] > len(self.statements):
             return 0
         uses = (use.first for use in self._uses.get(memory, ()) if use.operator >= index)
@@ -77,9 +77,7 @@ class LiveEnds:
         return min([written, *again])
 
     def live(self, memory: Memory, start: int, stop: int | None = None) -> int:
-        """Return the number of bytes written before `start` that are accessed from `stop` on.
-
-        By default, `stop` is `start`."""
+        """Return the number of bytes written before `start`, accessed from `stop` (`start`) on."""
         return max(self.end(memory, start) - self.first(memory, stop or start), 0)
 
     @cached_property
