@@ -25,8 +25,8 @@ class AssignPoolInfo(ModulePass):
     of other buffers. The attribute `state_layout` pins states (rfcs/0013-state-layout.md).
 
     A pool with `io` "only" is a candidate of inputs and outputs only, which prefer it to all
-    others. A pool with "no" is no candidate of theirs. The pool of the attribute `io_memory_pool`
-    is their only candidate.
+    others. A pool with `io` "no" is a candidate of all other buffers only. The pool of the
+    attribute `io_memory_pool` is the only candidate of inputs and outputs.
 
     Raises
     ------

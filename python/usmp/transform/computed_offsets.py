@@ -1,4 +1,4 @@
-"""Offsets that are computed from symbolic sizes: their computation, and their parameters."""
+"""Statements that compute offsets from symbolic sizes, and parameters that pass the offsets."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class OffsetsOfFunction:
     parameters
         variables that are parameters, in other PrimFuncs.
     variables
-        the PrimFunc's variable for each variable of the plan.
+        the PrimFunc's variable for each variable of `OffsetExpressions`.
     places
-        offset of each allocation: a constant, or a variable of the plan.
+        offset of each allocation: a constant, or a variable of `OffsetExpressions`.
     wanted
-        by PrimFunc, the variables of the plan that it takes as parameters.
+        by PrimFunc, the variables of `OffsetExpressions` that it takes as parameters.
     """
 
     binds: Sequence[tirx.Bind] = ()

@@ -65,7 +65,7 @@ class ConvertPoolAllocationsToOffsets(ModulePass):
         pool and byte offset of each AllocBuffer to place.
     offset_expressions
         offsets in workspace pools that depend on symbolic sizes. With them, `__tvm_main__` first
-        computes them, PrimFuncs that allocate take them as `int32`, and the attribute
+        computes these offsets, PrimFuncs that allocate take them as `int32`, and the attribute
         `workspace_size_functions` of the module names, by pool, a PrimFunc that returns the bytes
         that the pool needs at given sizes.
     emit_tvmscript_printable
@@ -283,7 +283,7 @@ class _Converter:
         if not isinstance(pool, ConstantPoolInfo):
             return pool
         constants: list[ConstantInfo] = []
-        last, last_end = None, 0  # of constants with bytes
+        last, last_end = None, 0  # the last constant that has bytes, and its end
         for stmt, offset in self._placed[pool.pool_name]:
             constant = ConstantInfo(stmt.buffer.name, offset, CONSTANT_DATA_ATTR.required(stmt))
             size = size_bytes(stmt.buffer)

@@ -1,9 +1,9 @@
 """DefineArithmetic: integer arithmetic that is defined for all operands, in C and in LLVM.
 
-In TIR, and in the models, integers wrap. C and LLVM leave undefined signed overflow, division by
-zero, shifts by too much, and conversions of floating-point numbers that an integer type cannot
-hold. An operation that may leave its bounds becomes a call of a function that is defined for all
-operands. TVM's simplifier ignores overflow and lossy conversions, but it leaves calls unchanged.
+In TIR, and in the models, integers wrap. C and LLVM do not define signed overflow, division by
+zero, shifts by too much, and conversions of floating-point numbers outside of an integer type. An
+operation that may be undefined becomes a call of a function that is defined for all operands. TVM's
+simplifier ignores overflow and lossy conversions, but it leaves calls unchanged.
 """
 
 from __future__ import annotations

@@ -62,10 +62,11 @@ class LowerDynamicAllocations(ModulePass):
         T.call_extern("int32", "usmp_arena_release", arena, a_block)
 
     A PrimFunc that allocates, or calls such a PrimFunc, returns an int32: 0, or an error status
-    after it has released all its blocks. Its callers do the same. An arena is a parameter of all of
-    them, after their own and before the pools. The option `tir.usmp.dynamic_allocator` of the
-    PassContext names the allocator. Run the pass after planning, because only allocations without
-    an upper bound remain then: they "will remain untouched" in planning (TVM's RFC 0009).
+    after it has released all its blocks. Its callers do the same. An arena is a parameter of all
+    these PrimFuncs, after their own parameters and before the pools. The option
+    `tir.usmp.dynamic_allocator` of the PassContext names the allocator. Run the pass after
+    planning, because only allocations without an upper bound remain then: they "will remain
+    untouched" in planning (TVM's RFC 0009).
 
     The attributes `dynamic_allocations` and `dynamic_allocator` of the module list the allocations
     and the allocator. A module without such allocations is returned unchanged.

@@ -32,9 +32,9 @@ _COMPACT = s_tir.transform.CompactBufferAllocation()
 class CompactAllocations(ModulePass):
     """Shrink buffers that are produced inside their consumer's loops to the part in use.
 
-    The pass is TVM's CompactBufferAllocation, but skips kernels in which constant indices reach
-    both ends of all allocations: their buffers cannot shrink, and the analysis takes long if they
-    test for padding.
+    The pass is TVM's CompactBufferAllocation, but skips kernels without blocks in which constant
+    indices reach both ends of all allocations: their buffers cannot shrink, and the analysis takes
+    long if they test for padding.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:

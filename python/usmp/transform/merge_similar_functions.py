@@ -42,14 +42,14 @@ _APART: tuple[Attribute[Any], ...] = (
 """Attributes of functions that are not merged."""
 
 _KEPT = ("s_tir", "target")
-"""Attributes that a shared function takes from its functions."""
+"""Attributes that a shared function takes from the first function that calls it."""
 
 _RARE = Fraction(3, 100)
 """Most loads and stores of rarely used functions together, as a fraction of those of a run."""
 
 _GROWTH = {BALANCED: 2, SMALL: 1}
-"""About how many times as much code a shared function takes as one of its functions, because it
-also unrolls inner loops for unknown sizes."""
+"""About how many times as much code a shared function takes as one of its callers. In balanced
+code, it also unrolls inner loops for unknown sizes."""
 
 _BYTES_BY_CONSTANT = 3
 _BYTES_OF_CALL = 16
@@ -74,9 +74,9 @@ class MergeSimilarFunctions(ModulePass):
     all similar functions, and unrolls no inner loops.
 
     The attribute `merged_functions` of a shared PrimFunc names its callers, their attribute
-    `shared_function` names it, and the attribute `code` of the module has the kind of code. Run the
-    pass after all analyses of accesses, because these cannot see through the parameters. LLVM's
-    MergeSimilarFunctions does the same to its IR.
+    `shared_function` names the shared PrimFunc, and the attribute `code` of the module has the kind
+    of code. Run the pass after all analyses of accesses, because these cannot see through the
+    parameters. LLVM's MergeSimilarFunctions does the same to its IR.
 
     Parameters
     ----------

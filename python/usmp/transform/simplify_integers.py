@@ -1,7 +1,7 @@
 """SimplifyIntegers: TVM's StmtSimplify, which leaves the arithmetic of floats as it is.
 
 TVM's simplifier takes floats for real numbers: to it `x - x` is 0, `(x + 1) - x` is 1, and `x == x`
-is true, and `not x < y` is `y <= x`. For infinity, NaN and large numbers they are not.
+is true, and `not x < y` is `y <= x`. For infinity, NaN and large numbers, these rules are false.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _as_call(expr: Any) -> tirx.Expr:
 
 
 def _as_operator(call: Call) -> tirx.Expr:
-    """Return the operator that a call stands for."""
+    """Return the operator that `_as_call` replaced by a call; other calls as they are."""
     name = getattr(call.args[0], "value", None) if call.args else None
     if not isinstance(name, str) or name not in _OPERATORS:
         return call

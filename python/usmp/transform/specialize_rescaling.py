@@ -44,9 +44,9 @@ class SpecializeRescaling(ModulePass):
     """Rescale by constant factors in as few steps as the bounds of the values allow.
 
     A call of `MULTIPLY_BY_QUANTIZED_MULTIPLIER` becomes one of `RESCALE_RECORD`, which includes the
-    zero point that is added after the call, or after the clamping of its result. Without a shift,
-    it becomes one of `MULTIPLY_HIGH`. With a power of two that leaves no remainder, it becomes a
-    product or a shift. Results stay bit-exact.
+    zero point that is added after the call, or after the clamping of its result. Without a shift to
+    the right, it becomes one of `MULTIPLY_HIGH`. If the factor is a power of two and leaves no
+    remainder, it becomes a product or a shift. Results stay bit-exact.
 
     The pass needs |value| < 2**30 <= multiplier, and a shift to the right by at most 22; other
     calls stay. The constants that the Relax `main` passes to a PrimFunc are known there.
@@ -165,6 +165,6 @@ def _added(expr: Any, zero_point: int, ranges: _Ranges) -> tirx.Expr | None:
         return None
     _, value, multiplier, right, rounding = expr.args
     added = int(rounding) + 2 * zero_point
-    # Half of it plus a product of at most 2**30, less 1 if that is negative, must not overflow.
+    # Half of the shifted constant plus the high product (at most 2**30) must not overflow.
     fits = abs(added << int(right)) <= 2**31 - 4
     return _record(value, multiplier, int(right), added) if fits else None

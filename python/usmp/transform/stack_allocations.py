@@ -111,7 +111,7 @@ class StackAllocations:
         return written
 
     def _measure(self, stmt: tirx.AllocBuffer) -> list[tirx.Stmt]:
-        """Bind the bytes of a buffer at its declaration: later writes may change its extents."""
+        """Bind the bytes of a buffer where it is declared: later writes may change its extents."""
         name, size = str(stmt.buffer.name), dynamic_size(stmt, self.facts.name)
         size_bytes = self.sizes[stmt.buffer] = tirx.Var(f"{name}_bytes", "int64")
         if not size.has_limits:

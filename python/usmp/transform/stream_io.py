@@ -63,7 +63,8 @@ class StreamIO(ModulePass):
 
     The call is a tensor intrinsic (`tvmgen_read_row`, `tvmgen_write_row`), so that analyses see its
     reads and writes. Other operators do not depend on its side effects in the application. Each
-    call is made once, and the calls for one tensor stay in order, as each operator's loop does.
+    call runs once, and the calls for one tensor stay in order, because interleaving keeps the order
+    of each operator's iterations.
 
     The attributes `streamed_inputs` and `streamed_outputs` of `__tvm_main__` have the names. Run
     the pass after `OrderOperators`, so that the new operators stay beside the operators that use
@@ -73,8 +74,9 @@ class StreamIO(ModulePass):
     ------
     ValueError
         the module has a plan already or no `__tvm_main__`, the planner refuses the options, a
-        tensor is missing or has one row, nothing reads an input, the interface is packed, the
-        target is llvm, there are several entries or symbolic sizes, or accesses are unknown.
+        tensor is missing, has one row or is updated in place, nothing reads an input or writes an
+        output, the interface is packed, the target is not c, there are several entries or symbolic
+        sizes, or accesses are unknown.
     """
 
     reads = (
@@ -205,7 +207,7 @@ def _named(
 
 
 def _check_use(tensor: _Tensor, main: FunctionFacts) -> None:
-    """Refuse a tensor without rows, or whose callback would never be called."""
+    """Refuse a tensor that is updated in place or has one row, or that no operator accesses."""
     info = tensor.info
     if info.is_updated:
         raise ValueError(
@@ -329,5 +331,5 @@ def _tensor_at(main: tirx.PrimFunc, param: tirx.Var, tensor: _Tensor) -> tirx.Va
 
 
 def _identifier(name: str) -> str:
-    """Return a name as a part of a PrimFunc's name."""
+    """Return a name in which each character that C names may not have is replaced."""
     return "".join(c if c.isascii() and c.isalnum() else "_" for c in name)[:64]

@@ -22,8 +22,8 @@ from usmp.planning.session import planning_session
 class StreamOperators(ModulePass):
     """Replace consecutive operators by one PrimFunc that computes their results row by row.
 
-    The loops of the operators become one loop, in which each operator makes its next row as soon as
-    the rows that it reads exist, and no row twice. If only these operators use a tensor, a ring
+    The loops of the operators become one loop, in which each operator computes its next row as soon
+    as the rows that it reads exist, and no row twice. If only these operators use a tensor, a ring
     buffer holds its rows that are still to be read. Accesses show the rows that each row reads (see
     `usmp.planning.streaming.operator_loop`), so any operator can be streamed whose outermost loop
     writes its results one after the other.

@@ -121,7 +121,7 @@ def _as_type_of(var: Var, value: tirx.Expr) -> tirx.Expr:
 
 
 def _load(load: TensorLoad) -> tirx.Expr:
-    # Load anew, because the buffer may have become another one.
+    # Make a new load, because its type follows from the buffer, which may be float32 now.
     return _wide(tirx.BufferLoad(load.source, list(load.indices))) if _is_small(load) else load
 
 
