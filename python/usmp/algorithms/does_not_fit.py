@@ -82,7 +82,7 @@ class DoesNotFitError(TVMCException, ValueError):
 
     @property
     def available_bytes(self) -> int | None:
-        """Size hints of these pools in total, in bytes; None if a pool has none."""
+        """Size hints of the pools without enough space, in total bytes; None if one has no hint."""
         return self.does_not_fit.available_bytes
 
     @property

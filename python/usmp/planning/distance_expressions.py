@@ -58,7 +58,8 @@ def _candidates(
 
 
 def _polynomials(distance: Values, values: Values) -> Iterator[tuple[int, int, int]]:
-    """Yield coefficients (a, b, c) of polynomials through the distances at the largest sizes."""
+    """Yield coefficients (a, b, c) of polynomials through the distances at the largest sizes; none
+    if the distances depend on several sizes."""
     points = dict(zip(values.tolist(), distance.tolist(), strict=True))
     last = sorted(points)[-3:]
     if len(points) != len(values) or len(last) < 3:

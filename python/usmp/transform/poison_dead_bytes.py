@@ -36,7 +36,7 @@ class PoisonDeadBytes(ModulePass):
     Raises
     ------
     ValueError
-        the module has no plan.
+        the module has no plan, or its offsets depend on symbolic sizes.
     """
 
     reads = (ENTRIES_ATTR, CONCURRENT_ATTR, SYMBOLIC_SIZES_ATTR, MEMORY_PLAN_ATTR, POOL_ARGS_ATTR)

@@ -42,7 +42,7 @@ class Race:
     mod
         the module that the stage rewrites: in Relax, without the attributes of planning.
     leaves
-        the choices that were planned, or proved to be worse, in their order.
+        the choices that were planned, refused, or proved to be worse, in their order.
     facts
         results of the stage, for `Stage.details`.
     """

@@ -95,7 +95,8 @@ def _all_columns(scheduler: Scheduler, timings: Sequence[Timing]) -> Iterator[Se
     """Yield choices of the columns of all operators.
 
     A source reads no tensor of others, and computes several rows in one tick of rows. The choices
-    for sources are their average rate, one row in each tick of columns, or rows spread over all.
+    for sources are their average rate, one row in each tick of columns, or rows spread
+    until the other operators are done.
     """
     all_reads = zip(timings, scheduler.reads, strict=True)
     rates = scheduler.rates(

@@ -104,7 +104,7 @@ def _interleaving(
 
 def _period(scheduler: Scheduler, index: int, rate: Fraction, rates: Sequence[Fraction]) -> int:
     """Return the ticks between runs of an operator. If a neighbor computes one step in each of its
-    periods, prefer its period, so that both run in ticks of one distance."""
+    periods, prefer that period, so that both run equally often."""
     if rate.numerator == 1:
         return rate.denominator
     beside = (rates[other] for other, _ in (*scheduler.reads[index], *scheduler.read_by[index]))

@@ -15,7 +15,7 @@ from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
 
 _LARGEST_SHARE = 2
-"""The ring of a streamed tensor has at most 1/2 of its bytes, because callbacks cost time."""
+"""A ring has at most 1/2 of its streamed tensor's bytes, because callbacks cost time."""
 
 
 def uses_by_rows(main: StreamedMain, index: int) -> list[Memory]:

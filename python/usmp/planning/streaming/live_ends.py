@@ -77,7 +77,8 @@ class LiveEnds:
         return min([written, *again])
 
     def live(self, memory: Memory, start: int, stop: int | None = None) -> int:
-        """Return the number of bytes written before `start`, accessed from `stop` (`start`) on."""
+        """Return the number of bytes from the first one that operators from `stop` (by default
+        `start`) on access, to the end of those that operators before `start` write."""
         return max(self.end(memory, start) - self.first(memory, stop or start), 0)
 
     @cached_property

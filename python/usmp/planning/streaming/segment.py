@@ -25,7 +25,7 @@ class MainOperator:
     func
         the PrimFunc that the statement calls; None if the statement is not a call of a PrimFunc.
     loop
-        the PrimFunc as a loop; None if it cannot run interleaved, see `operator_loop`.
+        the PrimFunc as a loop; None if it cannot run interleaved, see `read_main`.
     memories
         by index of a parameter, the memory to whose first byte the argument points.
     """

@@ -173,7 +173,7 @@ class _Costs:
         return min((t.estimate_bytes for t, _ in self._taken(start, stop)), default=inf)
 
     def live(self, start: int, stop: int) -> float:
-        """Return a lower bound of the bytes that an interval takes in a plan."""
+        """Return a lower bound of the bytes that an interval needs in a plan."""
         return min((t.live_bytes for t, _ in self._taken(start, stop)), default=inf)
 
     def least(self, cost: Callable[[int, int], float]) -> float:

@@ -38,7 +38,7 @@ from usmp.planning.streaming.scheduler import Scheduler, what_is_scheduled
 from usmp.planning.streaming.segment import MainOperator, Segment, interleaving_instructions
 
 _STAYS = (INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR, FIXED_OFFSET_ATTR, ALIGNMENT_ATTR)
-"""Annotations of allocations that are not tensors between operators."""
+"""Annotations of allocations that no segment may replace by its own."""
 
 _INSTRUCTIONS_BY_BYTE = (7, 14, 28, 56)
 """Instructions of a segment for each byte that its rings by columns may copy in addition to the
@@ -100,7 +100,7 @@ class StreamedMain:
 
     @cached_property
     def _between(self) -> frozenset[Memory]:
-        """Tensors between operators: no inputs, no outputs, no fixed places."""
+        """Tensors between operators: memories without an annotation of `_STAYS`."""
         return frozenset(
             memory for memory in self.sizes if not any(self._has(memory, name) for name in _STAYS)
         )

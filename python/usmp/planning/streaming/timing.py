@@ -32,7 +32,7 @@ class Columns(NamedTuple):
     start
         first tick of columns in which the operator computes parts.
     period
-        ticks of columns from one part to the next.
+        ticks of columns from one tick with parts to the next.
     number
         parts that are computed in one tick of columns.
     parts
@@ -94,7 +94,7 @@ class Timing(NamedTuple):
 
     @property
     def pace(self) -> tuple[object, ...]:
-        """All fields but `start`, that of the columns included."""
+        """All fields but the two first ticks, of rows and of columns."""
         return self[1:4] + self.columns[1:]
 
     def begin(self, level: int) -> int:
