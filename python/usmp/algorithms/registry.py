@@ -1,4 +1,4 @@
-"""Planning algorithms by name; error messages begin with those of TVM 0.18."""
+"""Planning algorithms by name; error messages begin with TVM's."""
 
 from __future__ import annotations
 

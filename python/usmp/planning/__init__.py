@@ -1,1 +1,1 @@
-"""Planning: options, facts about a module, candidates, and the session that makes each plan."""
+"""Planning: options, candidate pools, operator order, streaming, the search, and its session."""

@@ -52,7 +52,7 @@ class PlanningOptions:
     preserve_inputs
         whether planned inputs are intact when a run ends.
     overlap
-        whether an output may overwrite what its operator has read of a dying input.
+        whether an output may overwrite bytes that its operator has read of a dying input.
     order_operators
         whether the order of the operators may change.
     streaming

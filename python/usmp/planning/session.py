@@ -212,7 +212,7 @@ class PlanningSession:
         -------
         Peaks | None
             None if no plan fits, which `least_need` may prove, or if all are above the limit.
-            After the deadline, the peaks of the first plan.
+            After the deadline, the peaks of the first plan that the algorithm finds.
 
         Raises
         ------

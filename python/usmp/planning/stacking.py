@@ -96,7 +96,7 @@ def least_at_all_sizes(problem: StackingProblem, below: Below) -> Below:
     which is the largest.
 
     The objective is the sum of the logarithms of smooth maxima, so that lowering one of several
-    buffers that end near the peak counts as well.
+    buffers that end near the peak improves it, too.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ def search_with_beam(
     section
         calls to order.
     free
-        live bytes that do not count as a peak.
+        live bytes that other sections need in any case, so that no lower peak is better.
     limit
         live bytes that the order must stay below.
     work

@@ -27,7 +27,7 @@ def bytes_needed(
     liveness
         flags of each of `call.uses`.
     shares
-        whether tensors that die may share bytes with those that become live, by `reuse_bytes`.
+        whether tensors that die may share bytes with those that become live, see `GraphCall`.
     """
     # Test only moments at which a tensor becomes live, because the sum grows at no other.
     moments = {0, *(use.first for use in call.uses)}

@@ -3,8 +3,8 @@
 A state is a set of done calls that contains all predecessors of its calls: an ideal of the partial
 order. States are expanded best first, by the least peak of any way to them, so the first way to the
 end is optimal; compare Ahn et al., "Ordering Chaos" (MLSys 2020). A call that raises neither this
-peak nor the live bytes is made at once. The bytes that it adds only shrink while other calls are
-made before it, so moving it to the front of any order makes no peak larger.
+peak nor the live bytes comes next at once. The bytes that it adds only shrink if other calls run
+before it, so moving it to the front of any order makes no peak larger.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def search_exactly(
     section
         calls to order.
     free
-        live bytes that do not count as a peak.
+        live bytes that other sections need in any case, so that no lower peak is better.
     limit
         live bytes that the order must stay below: the peak of the importer's order, so that only
         better orders count.

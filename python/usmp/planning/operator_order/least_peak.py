@@ -28,7 +28,7 @@ class OperatorOrder:
     Parameters
     ----------
     order
-        indices of the calls, in the order in which to make them.
+        indices of the calls, in the order in which they run.
     importer_peak_bytes
         most bytes live at once in the importer's order.
     peak_bytes

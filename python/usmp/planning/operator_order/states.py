@@ -1,4 +1,4 @@
-"""The bytes that are live while calls are made in some order.
+"""The bytes that are live while calls run in some order.
 
 A state is the set of done calls, with a bit for each. The set decides the live bytes between two
 calls, so one number identifies a state. The state before a call decides the live bytes during the
@@ -131,9 +131,9 @@ class OperatorStates:
     def schedule_free_calls(
         self, state: State, peak: int, end: int, work: Work
     ) -> tuple[State, list[int], list[LiveBytesDelta]]:
-        """Make calls that raise neither `peak` nor the live bytes, until none is left or the done
-        calls are `end`. Return the state then, these calls, and the delta of each call that is then
-        ready."""
+        """Schedule calls that raise neither `peak` nor the live bytes, until none is left or the
+        done calls are `end`. Return the state then, these calls, and the delta of each call that is
+        ready in this state."""
         free_calls: list[int] = []
         while state.done != end:
             deltas = []

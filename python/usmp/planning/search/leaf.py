@@ -22,7 +22,8 @@ class Leaf:
     choice
         the choice.
     mod
-        the module with this choice, from which the search continues; None if it was not made.
+        the module with this choice, from which the search continues; None if
+        the choice was refused, or skipped because of its bound.
     lowered
         the module that was planned; None without a plan.
     peaks

@@ -89,7 +89,7 @@ class Stage(ABC):
         Raises
         ------
         UnsupportedModelError, ValueError
-            the module has no such form.
+            the module cannot be rewritten by this value.
         """
 
     def details(self, race: Race) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def by_columns(scheduler: Scheduler) -> list[ByColumns]:
 
 
 def fewest_bytes(ways: Sequence[ByColumns], spare_bytes: int) -> Interleaving:
-    """Return the interleaving, of some schedules by columns, that keeps the fewest bytes.
+    """Return the interleaving with the fewest bytes of tensors among schedules by columns.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Schedules of interleaved operators, and the schedule by rows that keeps the fewest bytes.
+"""Schedules of interleaved operators, and the schedule by rows with the fewest bytes.
 
 In tick t, an operator computes run k if t is `start + period * k`: its next `number` steps. Each
 step runs once, as early as its reads allow, or later where results then take fewer bytes.
@@ -46,7 +46,7 @@ def smaller(rings: Mapping[Tensor, Ring], sizes: Mapping[Tensor, int]) -> dict[T
 
 
 def interleave(scheduler: Scheduler, with_columns: bool = False) -> Interleaving:
-    """Return the interleaving that keeps the fewest bytes of tensors between operators.
+    """Return the interleaving by rows in which tensors between operators take the fewest bytes.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def uses_by_rows(main: StreamedMain, index: int) -> list[Memory]:
 
 
 def keeps_no_whole(main: StreamedMain, start: int, segment: Segment) -> bool:
-    """Return whether a segment keeps at most half of each streamed tensor.
+    """Return whether a segment has at most half of each streamed tensor in memory at a time.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def refuse_rows(main: StreamedMain) -> NoReturn:
 
 
 def _why_whole(main: StreamedMain, memory: Memory) -> str | None:
-    """Return why the operators that use a tensor cannot keep only some rows; None if they can."""
+    """Return why a tensor cannot be streamed through a ring of its rows; None if it can."""
     users = main.users[memory]
     start, stop = users[0], users[-1] + 1
     for index in range(start, stop):

@@ -1,4 +1,4 @@
-"""The statements of an operator on tensors that are kept in rings."""
+"""The statements of an operator, rewritten to access rings in place of tensors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Kept:
     ring
         the ring, unless the buffer holds the whole tensor.
     maker
-        timing of the operator that makes the tensor.
+        timing of the operator that writes the tensor.
     made, late
         in a segment by columns, variables that each tick of rows binds: the number of parts in all
         runs before the latest one, and the ticks of columns since that run began.

@@ -1,4 +1,4 @@
-"""The scheduler of operators that run interleaved: when each begins, and what rings keep.
+"""The scheduler of operators that run interleaved: when each begins, and how large rings are.
 
 Loops of all operators are shifted against each other and become one loop, whose iterations are the
 ticks (loop shifting and fusion; in hardware, the pipeline of line buffers). Time is lexicographic:
@@ -63,7 +63,7 @@ class Scheduler:
         self._start = start
 
     def maker(self, tensor: Tensor) -> int:
-        """Return the position of the operator that makes a tensor."""
+        """Return the position of the operator that writes a tensor."""
         return self.readers[tensor][0][1].maker.operator - self._start
 
     def used_by(self, index: int) -> list[Tensor]:
@@ -206,10 +206,10 @@ def _most_moved(last_made: Values, first: Values, places: int, row: int | None) 
     row
         parts of a row, to try only some numbers; None to try all numbers.
     """
-    # A ring that is not full does not move.
+    # The content of a ring does not move before the ring is full.
     full = np.searchsorted(last_made, places)
     last_made, first = last_made[full:], first[full:]
-    # The first move makes place for one part.
+    # The first move may drop only the parts that are not read any more.
     most = int(first[:1].min(initial=places))
     slack = places + int((first - last_made).min(initial=0))
     tried = range(1, most + 1) if row is None else {places, slack, slack * 2, row, row * 2, 1, 2, 3}

@@ -78,8 +78,8 @@ class Segmentations:
 
 def segmentations(main: StreamedMain, has_time: Callable[[], bool] | None = None) -> Segmentations:
     """Return choices of segments. The first one takes the fewest bytes by an estimate, with as few
-    interleaved operators as possible. The others also keep the smaller segments small, because
-    plans may take more than the estimate; the last one is by rows only.
+    interleaved operators as possible. The others, one of them by rows only, also keep the smaller
+    segments small, because plans may take more than the estimate.
 
     Parameters
     ----------

@@ -315,7 +315,7 @@ def _moves(ring: Ring) -> bool:
 
 
 def _move(place: Kept, latest: tirx.Expr) -> tirx.Stmt:
-    """Return a move of the parts that are still to be read to the front, if the ring is full."""
+    """Return a statement that moves the parts still to be read to the front if the ring is full."""
     ring = place.ring
     assert ring is not None
     number, by = (ring.places - ring.moved) * place.part, ring.moved * place.part

@@ -336,7 +336,7 @@ class StreamedMain:
         return self._flow[1]
 
     def _is_inside(self, memory: Memory, start: int, stop: int) -> bool:
-        """Return whether only these operators use a tensor, in known ways."""
+        """Return whether only these operators use a tensor, and all accesses to it are known."""
         if memory not in self._between:
             return False
         # Operators that are called with the tensor need it, even if they do not read it.

@@ -18,7 +18,7 @@ import numpy as np
 from usmp.analysis.memory.indices.index_values import Values
 
 Tensor: TypeAlias = int
-"""The position of a tensor among the tensors of a segment that rings may keep."""
+"""The position of a tensor among the tensors of a segment that rings may replace."""
 
 ROWS, COLUMNS = range(2)
 """The levels of time: positions in a moment."""

@@ -55,8 +55,8 @@ class CopyStage(Stage):
     Parameters
     ----------
     versions
-        makes, from a module with a Relax `main` that calls operators, the versions of its main
-        function.
+        returns, for a module with a Relax `main` that calls operators, what makes the versions of
+        its main PrimFunc.
     how
         key of the parameters of `versions`, besides the module.
     """
