@@ -4,8 +4,8 @@ A target moves memory in bursts: one element, or as many consecutive bytes as `t
 says, if these are more. A burst of n bytes takes `latency + ceil(n / bandwidth)` cycles of the
 pool's clock; where the bandwidth is unknown, the second term is 1. A larger access, such as of a
 vector or of a function outside of the module, takes as many bursts as it needs. Two accesses never
-share a burst, because the target may access something else between them: the savings of caches and
-prefetchers do not count.
+share a burst, because the target may access something else between them: caches and prefetchers
+are ignored.
 
 Pools may have clocks of their own, so costs are compared in units of time. They are reported in
 cycles of the fastest clock. A pool without a known clock is assumed to have the fastest one.

@@ -1,8 +1,8 @@
 """Offsets as expressions of the symbolic sizes, so that smaller sizes take less memory.
 
-A plan at the largest sizes orders the buffers from low to high. In that order buffers are stacked
-anew: each begins at the highest end of the conflicting buffers below, or as far before as a safe
-overlap permits. These ends are expressions of the sizes.
+A plan at the largest sizes orders the buffers from low to high; `stacking` changes the order where
+other sizes then need less. Each buffer begins at the highest end of the conflicting buffers below,
+or as far before as a safe overlap permits. These ends are expressions of the sizes.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ def offset_expressions(mod: IRModule, found: Plan, store: InstanceStore) -> Offs
     found
         its plan at the largest sizes.
     store
-        instances of PrimFuncs at fixed sizes; grows.
+        instances of PrimFuncs at fixed sizes; the function adds new ones.
 
     Raises
     ------
     ValueError
-        a size has no upper bound, or there are too many sizes to check; a buffer is pinned; a
-        plan that the checker refuses.
+        a size has no upper bound, or there are too many sizes to check; a buffer is pinned;
+        the checker refuses the plan at a size; or a pool takes 2 GiB.
     """
     sizes = symbolic_sizes(mod[MAIN_FUNCTION_NAME])
     if not are_few(sizes):

@@ -85,7 +85,7 @@ class ComputedOffsets:
         return OffsetsOfFunction((), list(variables.values()), variables, places, self._wanted)
 
     def most_bytes(self, pool: str) -> int | None:
-        """Return the most bytes that a workspace pool needs; None if offsets are constants."""
+        """Return the most bytes that a workspace pool needs; None if its offsets are constants."""
         return None if self._expressions is None else self._expressions.most_bytes.get(pool)
 
     def with_size_functions(self, mod: IRModule) -> IRModule:

@@ -45,7 +45,7 @@ _OF_UNSIGNED = {"floor_divide": "divide", "floor_modulo": "remainder"}
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.DefineArithmetic")
 class DefineArithmetic(ModulePass):
-    """Replace arithmetic that may leave its type by calls of functions defined for all operands.
+    """Replace arithmetic that may overflow by calls of functions defined for all operands.
 
     The pass replaces sums, differences and products of 32 and 64 bits, quotients, remainders,
     shifts and conversions, unless bounds (`usmp.analysis.integers`) show that C and LLVM define the
@@ -120,7 +120,7 @@ def _is_usual(expr: Any, ranges: IntegerRanges) -> bool:
 def _converted(expr: Cast, ranges: IntegerRanges) -> tirx.Expr:
     """Return a conversion to an integer, as a call of a function if it may be out of range.
 
-    As on machines, narrow integers are the lowest bits of 32 bits, and uint32 of 64 bits.
+    As on machines, narrow integers are the lowest bits of an int32, and uint32 of an int64.
     """
     target, source = dtype_of(expr), dtype_of(expr.value)
     if not is_integer(target):

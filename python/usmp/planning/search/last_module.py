@@ -11,7 +11,7 @@ _Made = TypeVar("_Made")
 
 
 class LastModule(Generic[_Made]):
-    """A function of modules that is not called again for the module of its last call.
+    """A function of a module, with a cache of the result for the module of the last call.
 
     Parameters
     ----------

@@ -22,10 +22,10 @@ class Leaf:
     choice
         the choice.
     mod
-        the module with this choice, from which the search continues; None if
-        the choice was refused, or skipped because of its bound.
+        the module with this choice, from which the search continues; None if the choice was
+        refused, or skipped because of its bound.
     lowered
-        the module that was planned; None without a plan.
+        the module that was planned; None if the choice was refused or skipped.
     peaks
         bytes of each workspace pool in its plan; None without a plan within the limit.
     low
@@ -72,6 +72,7 @@ def best_leaf(leaves: Sequence[Leaf], allowance: Allowance, optimize: str) -> in
     """Return the position of the best leaf. Choices are compared only here.
 
     Without any plan, it is the choice with the smallest bound, or else the first one.
+    Refused choices come last.
 
     Parameters
     ----------

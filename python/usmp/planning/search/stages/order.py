@@ -77,7 +77,7 @@ class OrderStage(Stage):
 def least_order(
     session: PlanningSession, mod: IRModule, options: PlanningOptions
 ) -> OperatorOrder | None:
-    """Return an order of `__tvm_main__` with the least peak of live bytes.
+    """Return the order of `__tvm_main__` with the lowest peak of live bytes that is found.
 
     Parameters
     ----------
