@@ -23,13 +23,14 @@ def access_counts(
 ) -> dict[BufferInfo, list[AccessCount]]:
     """Return the loads and stores of each buffer in TIR, over all calls that `main` makes.
 
-    They are counted statically, so they are upper bounds: both branches of a condition run, no
-    loop ends early, and an access through a pointer accesses everything that it may point to. A
-    loop runs for the largest value of its extent. A `While`, or a loop whose extent has no upper
-    bound, counts as 10 iterations (see `trip_count`). A function outside of the module that gets
-    the address of a buffer reads and writes each byte once a call, or as `tvm_access_ptr` declares.
-    Reads of variables that give the layout of a buffer (strides, offsets) do not count. A C
-    compiler may need fewer accesses, since it keeps values in registers.
+    They are counted statically, as upper bounds for known trip counts: both branches of a condition
+    run, no loop ends early, and an access through a pointer accesses everything that it may point
+    to. A loop runs for the largest value of its extent. A `While`, or a loop whose extent has no
+    upper bound, is assumed to have 10 iterations (see `trip_count`). A function outside of the
+    module that gets the address of a buffer is assumed to read and write each byte once in a call,
+    unless `tvm_access_ptr` declares less. Reads of variables that give the layout of a buffer
+    (strides, offsets) are not counted. A C compiler may need fewer accesses, since it keeps values
+    in registers.
 
     Parameters
     ----------

@@ -301,8 +301,8 @@ def byte_alignment(
     """Return the alignment of an allocation, in bytes.
 
     It is the least common multiple of the alignments of the executor, of the elements, of the
-    annotation and of the candidate pools. The alignment of the buffer counts if it is larger than
-    TVM's default.
+    annotation and of the candidate pools. The alignment of the buffer is included if it is larger
+    than TVM's default.
 
     Parameters
     ----------

@@ -13,8 +13,8 @@ from usmp.analysis.memory.facts import module_facts
 def function_accesses(entries: Iterable[str], mod: IRModule) -> Counter[str]:
     """Count the loads and stores of each PrimFunc, over all calls that the entries make.
 
-    The counts are upper bounds, as in `usmp.analysis.access_counts`. A function outside of the
-    module that gets an address counts once a call.
+    The rules are those of `usmp.analysis.access_counts`. A function outside of the module that
+    gets an address is assumed to access the memory once in each call.
 
     Parameters
     ----------

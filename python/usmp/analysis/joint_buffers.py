@@ -176,7 +176,7 @@ class _Joined:
     def _check_state(
         self, shared: _Shared, info: BufferInfo, stmt: tirx.AllocBuffer, entry: str
     ) -> None:
-        """Check that a state has the size, type and place that it has in its first entry."""
+        """Check that size, type, alignment and pin of a state are those in its first entry."""
         if not shared.infos or not shared.is_state:
             return
         known = shared.first
@@ -337,8 +337,8 @@ class _Joined:
     def _free_of_tail(
         self, state: Hashable, workspace: Mapping[Hashable, BufferInfo]
     ) -> dict[BufferInfo, int]:
-        """Return the buffers that may use the tail of a state, with their distance: those of no
-        entry that uses the tail, or may run at once with such an entry."""
+        """Return the buffers that may use the tail of a state, with their distance. None of their
+        entries uses the tail, or may run at once with an entry that does."""
         stmts = self.buffers[state].stmts
         kept = kept_bytes(self.buffers[state].first_stmt)
         using = {n for n, stmt in stmts.items() if size_bytes(stmt.buffer) > kept}

@@ -158,8 +158,8 @@ def _planned_buffers(
 ) -> dict[Var, PlacedBuffer]:
     """Match the declared views of pools with the buffers of the plan.
 
-    Several may have one offset; both lists are in program order. Buffers of symbolic size have
-    their largest size.
+    Several buffers may have one offset; declarations and plan are in program order. Buffers of
+    symbolic size have their largest size.
     """
     waiting: dict[tuple[str, int], list[PlacedBuffer]] = {}
     for placed in plan:

@@ -1,9 +1,9 @@
 """Tails of states: the bytes behind a state in its buffer, and their reuse by other buffers.
 
 A state may be the start of a larger buffer (see `STATE_BYTES_ATTR`). A run writes new rows into the
-tail, so that an operator reads both as one tensor. The state is kept throughout. The tail is live
-from the first statement that accesses it to the last one; other buffers may use its bytes before
-and after.
+tail, so that an operator reads state and tail as one tensor. The state is always live. The tail is
+live from the first statement that accesses it to the last one; other buffers may use its bytes
+before and after.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _reaches(facts: FunctionFacts, stmt: tirx.Stmt, memory: Memory, kept: int) -
 
 
 def _leaves(stmt: tirx.Stmt) -> Iterator[tirx.Stmt | tirx.Expr]:
-    """Yield the statements within branches, and the conditions."""
+    """Yield the statements of a body and of its branches, and the conditions of the branches."""
     for part in tirx.stmt_list(stmt):
         if isinstance(part, tirx.IfThenElse):
             yield part.condition

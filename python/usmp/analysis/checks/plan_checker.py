@@ -22,10 +22,10 @@ def check_plan(buffers: Iterable[BufferInfo], plan: Mapping[BufferInfo, PoolAllo
     """Check that the plan is sound, whatever algorithm made it.
 
     In a sound plan every buffer has an allocation in one of its candidate pools, at a non-negative
-    multiple of the alignments of the buffer and of the pool. It ends within the size hint of the
-    pool, less the bytes before the first address that suits all buffers of the pool. Two buffers
-    share a byte only if they neither conflict nor are live together, or if one starts below the
-    other by at least the distance of its safe overlap. Buffers of no bytes share none. The check
+    multiple of the alignments of the buffer and of the pool. The buffer ends within the size hint,
+    less the bytes before the first address that suits all buffers of the pool. Two buffers share a
+    byte only if they neither conflict nor are live together, or if one starts below the other by at
+    least the distance of its safe overlap. Buffers of no bytes share none. The check
     shares no code with the algorithms, nor do the columns that it reads
     (``src/usmp/judged_columns.cc``), so a mistake would have to be made twice to pass.
 
@@ -75,7 +75,7 @@ def _describe_one(
 
 
 def _unused_bytes(buffers: Sequence[BufferInfo], pool: PoolInfo) -> int:
-    """Return the bytes of a size hint before an address that suits all buffers of the pool."""
+    """Return the bytes of a pool before the first address that is aligned for all its buffers."""
     name = str(pool.pool_name)
     suits = (b for b in buffers if any(str(p.pool_name) == name for p in b.pool_candidates))
     return skipped_bytes(pool, lcm(*(int(buffer.alignment) for buffer in suits)))

@@ -103,8 +103,8 @@ def dynamic_blocks(lifetimes: Sequence[DynamicLifetime]) -> list[DynamicBlock]:
     """Assign the allocations of one sequence to blocks, in the order of their first use.
 
     An allocation takes the smallest unused block that is large enough, or else enlarges the largest
-    unused block. Sizes compare for all values of their variables if both are multiples of one
-    product of variables, as all tensors of `n` rows are.
+    unused block whose first use comes after it, or else gets a new block. Two sizes can be compared
+    if both are multiples of one product of variables, as all tensors of `n` rows are.
     """
     blocks: list[DynamicBlock] = []
     for lifetime in sorted(lifetimes, key=lambda item: (item.first, item.declared)):

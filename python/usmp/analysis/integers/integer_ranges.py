@@ -52,7 +52,7 @@ _RESULTS: dict[str, Range] = {
 
 
 def is_integer(dtype: str) -> bool:
-    """Return whether values of a type are integers in C."""
+    """Return whether a type is a scalar integer type, and not `bool`."""
     return dtype.startswith(("int", "uint")) and dtype[-1].isdigit() and "x" not in dtype
 
 

@@ -41,7 +41,7 @@ class _Local:
 
 
 def find_ranges(body: tirx.Stmt, constants: dict[Var, Range]) -> IntegerRanges:
-    """Return the bounds of all variables and buffers of a PrimFunc, with or without blocks.
+    """Return the known bounds in a PrimFunc, with or without blocks: of variables and buffers.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class _Walk:
 
 
 def _values(buffer: Var, local: _Local, ranges: IntegerRanges) -> Range | None:
-    """Return the bounds of a buffer: the stored values plus all terms added since allocation."""
+    """Return the bounds of a buffer, None if unknown: the stored values plus all added terms."""
     limits = type_range(str(buffer.dtype))
     kept: list[Range] = []
     added: list[Range] = []
@@ -175,7 +175,8 @@ def _is_element(expr: tirx.Expr, store: tirx.BufferStore) -> bool:
 
 
 def _times(store: _Store, ranges: IntegerRanges) -> int:
-    """Return the most times that a store runs for one element: loops over indices do not repeat."""
+    """Return the most times that a store writes one element; a loop over an index of the element
+    is left out, because each iteration writes another element."""
     selecting = {
         ranges.bound.get(index, index) for index in store.stmt.indices if isinstance(index, Var)
     }

@@ -22,7 +22,7 @@ class Access(IntFlag):
     READ = 1
     WRITE = 2
     UNKNOWN = 4
-    """The address escapes to a function outside of the module, to an operator, or to memory."""
+    """Any access: functions outside of the module, operators or memory may get the address."""
 
     @property
     def may_write(self) -> bool:
@@ -38,7 +38,7 @@ class Movement(NamedTuple):
     function
         name of the PrimFunc that contains the access.
     access
-        `READ`, `WRITE`, or `UNKNOWN` for any access by a function outside of the module.
+        `READ` or `WRITE`; `UNKNOWN` if a function outside of the module may do both.
     element_bytes
         bytes of one element.
     size_bytes

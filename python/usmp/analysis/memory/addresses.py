@@ -30,7 +30,7 @@ class Address:
     bases
         buffers and variables whose memory the address may lie in, in program order.
     computed
-        loads and calls that compute the address; taking an address accesses nothing.
+        loads, calls and indices from which the address is computed.
     """
 
     bases: dict[tirx.Var, None] = field(default_factory=dict)
@@ -38,8 +38,8 @@ class Address:
 
 
 def address_of(expr: tirx.Expr) -> Address:
-    """Return the bases of an expression, and the loads and calls that compute it. It may be an
-    integer, because TIR can cast a pointer to an integer."""
+    """Return the value of an expression as an address. The expression may be an integer, because
+    TIR can cast a pointer to an integer."""
     address, passed = _address_and_arguments(expr)
     while passed:
         part, arguments = _address_and_arguments(passed.pop())
@@ -94,7 +94,8 @@ def _address_of_element(load: TensorLoad) -> Address:
 
 
 def _returns_a_number(call: Call) -> bool:
-    """Return whether a call returns no address; functions return addresses as pointers only."""
+    """Return whether a call returns no address. Functions return addresses only as pointers, but
+    operators also as integers."""
     if isinstance(call.ty, PointerType):
         return False
     return not isinstance(call.op, Op) or call.op.name.startswith(_FUNCTION_CALLS)

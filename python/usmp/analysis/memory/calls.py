@@ -61,11 +61,11 @@ class CallResolver:
                 self._by_symbol[symbol] = name
 
     def resolve(self, call: Call) -> PrimFuncCall | None:
-        """Return the called PrimFunc, or None if `call` is an operator or an external call.
+        """Return the call of a PrimFunc, or None if `call` calls no PrimFunc of the module.
 
         A PrimFunc may have the name of a function outside of the module. A call by that name is a
         call of the PrimFunc if number and kinds (pointer or not) of the arguments match. But if all
-        arguments are numbers and a function of <math.h> takes that many, it is called instead.
+        arguments are numbers and <math.h> has such a function, that function is called instead.
         """
         if not _may_be_of_prim_func(call):
             return None

@@ -50,8 +50,8 @@ class ElementAccess:
     Parameters
     ----------
     order
-        position of the statement in program order. Accesses of equal order belong to one store,
-        which loads all elements before it writes.
+        position of the statement in program order. Accesses of equal order belong to one statement,
+        which loads all elements before it stores one.
     loops
         the loops around the access, outermost first.
     indices
@@ -75,7 +75,7 @@ class ElementAccesses:
     by_buffer
         the accesses to each buffer that is a parameter, in program order.
     pointed_to
-        parameters with aliases, so that there may be other accesses.
+        parameters with aliases or passed to calls, so that there may be other accesses.
     has_threads
         whether several threads run the statements of the body.
     is_serial
@@ -83,7 +83,7 @@ class ElementAccesses:
     is_reordered
         whether annotations may change the order of the statements of one iteration.
     bound
-        the variables that are bound in the body.
+        the variables of `Bind` and `Let` in the body.
     read_again
         parameters that the bounds of a loop load from, because some compilers load bounds anew in
         each iteration.

@@ -95,7 +95,7 @@ class FunctionFacts:
         Raises
         ------
         ValueError
-            TIR that is not flat, as for all other facts.
+            TIR that is not flat.
         """
         for facts in self._callees_first("_liveness"):
             callees = {name: callee.liveness for name, callee in facts.callees.items()}
@@ -124,7 +124,7 @@ class FunctionFacts:
         return self._overlap
 
     def _events(self) -> Sequence[Event]:
-        """Return its memory events, kept until both folds over them are done."""
+        """Return its memory events, kept until `liveness` and `overlap` are computed."""
         if self._kept_events is None:
             self._kept_events = memory_events(
                 self.name, self.func.body, self.calls.resolve, self.kernels
@@ -206,7 +206,8 @@ class FunctionFacts:
         return {name: callee.effect for name, callee in self.callees.items()}
 
     def _callees_first(self, fact: str) -> Iterator[FunctionFacts]:
-        """Yield the PrimFuncs without a fact, callees first: this one and callees at any depth."""
+        """Yield those facts of this PrimFunc and of its callees at any depth whose attribute `fact`
+        is None, callees first."""
         pending = [self]
         while pending:
             facts = pending[-1]

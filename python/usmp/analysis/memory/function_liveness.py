@@ -17,7 +17,7 @@ PositionRange = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class StatementLiveness:
-    """The accesses of a top-level statement of a PrimFunc to the memories that the PrimFunc knows.
+    """The accesses of a top-level statement to parameters and allocations of its PrimFunc.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ class StatementLiveness:
     allocated
         the memories that the statement allocates.
     allocations
-        the AllocBuffers in the statement and in its callees; those in callees have their
-        positions.
+        live ranges of the AllocBuffers in callees; also the AllocBuffers in the statement itself,
+        without ranges.
     """
 
     stmt: tirx.Stmt

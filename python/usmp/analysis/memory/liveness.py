@@ -6,8 +6,8 @@ program with all calls inlined. A live range extends from the first to the last 
 parameter or allocation. All rules are conservative: unknown operations count as accesses, and a
 memory whose address escapes is always live. The fold also counts accesses (see `access_counts`).
 
-RFC 0009 of apache/tvm-rfcs, "Step 2", and RFC 0032 of this repository; tests have the cases where
-the original implementation produced wrong code.
+See RFC 0009 of apache/tvm-rfcs, "Step 2", and RFC 0032 of this repository. The tests have the cases
+where the original implementation produced wrong code.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class _Fold:
         self.position = 0
         self.loops: list[Loop] = []
         self.times = 1
-        """An upper bound of the executions of the current statement in one call."""
+        """Executions of the current statement in one call; an upper bound for known trip counts."""
         self.memories = {memory: MemoryState() for memory in points.memories}
         self.allocations: dict[tirx.AllocBuffer, list[PositionRange]] = {}
         self.allocation_use: dict[tirx.AllocBuffer, MemoryUse] = {}
@@ -197,7 +197,7 @@ class _Fold:
             self.times = times * trips
 
     def leave(self, region: Region) -> None:
-        """Extend memories that are accessed in a region and allocated outside to all of the region.
+        """Extend live ranges of memories that a region accesses but does not allocate to all of it.
 
         This is necessary because any run of the body may follow any other."""
         if region.is_plain:
@@ -284,7 +284,7 @@ class _Fold:
             mentioned[memory] = mentioned.get(memory, Access.NONE) | Access.READ
 
     def move(self, var: tirx.Var, access: Access, value: PrimType | None = None) -> None:
-        """Count a load or store of a `value`; without `value`, of the whole memory."""
+        """Count a load or store of a value of type `value`; without it, of the whole memory."""
         known = self.points.known(var)
         memories = () if known is None else self.points.memories_behind[known]
         if known is None or not memories:
@@ -321,9 +321,9 @@ class _Fold:
                 self.current.access(memory, Access.UNKNOWN)
 
     def keep_type(self, pointers: Iterable[tirx.Var]) -> None:
-        """Record pointers that C declares as writable, although a kernel states only reads.
+        """Record pointers that a callee only reads, although C declares its parameter as writable.
 
-        The declaration of a kernel does not depend on its statement."""
+        The C declaration of a kernel does not depend on the accesses that are stated."""
         sources = self.points.sources
         self.written.update(reachable(pointers, lambda pointer: sources.get(pointer, ())))
 

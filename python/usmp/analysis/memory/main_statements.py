@@ -23,7 +23,7 @@ from usmp.objects.attributes.annotations import LIVE_THROUGHOUT_ATTR, STATE_TENS
 from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 
 DECLARATIONS = tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind
-"""Kinds of statements that access no memory."""
+"""Kinds of statements that declare a buffer or variable, and usually access no memory."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ class MainStatements:
 
 
 def main_statements(facts: ModuleFacts) -> MainStatements | None:
-    """Return the statements of `__tvm_main__`; None if their accesses are unknown, because the
-    address of a memory escapes or a declaration reads memory.
+    """Return the statements of `__tvm_main__`; None if the address of a memory escapes, or if a
+    declaration accesses memory, has a side effect, or repeats another one.
 
     Raises
     ------
@@ -147,7 +147,7 @@ class _Reader:
         self.points = main.points_to
         params = [param for param in main.func.params if _may_be_memory(param)]
         self.known = set(params)
-        """The memories of main that are declared so far."""
+        """The parameters of main, and its allocations that are declared so far."""
         self.declared: set[tirx.Var] = set()
         self.found = MainStatements([], [], dict.fromkeys(params))
 
@@ -172,7 +172,7 @@ class _Reader:
     def read(self, statement: StatementLiveness) -> None:
         """Record the accesses of a statement."""
         start = statement.start
-        # In the order of declarations, so that the result does not depend on that of accesses.
+        # Follow the order of declarations, so that the order of accesses does not matter.
         accessed = [memory for memory in self.found.memories if memory in statement.ranges]
         ranges = {
             memory: (first - start, stop - start)
@@ -199,7 +199,8 @@ class _Reader:
         )
 
     def _call_of(self, stmt: tirx.Stmt) -> PrimFuncCall | None:
-        """Return the call of a PrimFunc, if the statement is only this call."""
+        """Return the call of a PrimFunc if the statement is only this call; None also if loads or
+        calls compute an argument, or if a layout depends on memory."""
         if not (isinstance(stmt, tirx.Evaluate) and isinstance(stmt.value, Call)):
             return None
         call = self.main.calls.resolve(stmt.value)
@@ -209,7 +210,8 @@ class _Reader:
         return call if is_plain else None
 
     def _arguments(self, call: PrimFuncCall) -> list[Argument]:
-        """Return the arguments with known addresses, except in memories with unknown ones, too."""
+        """Return the arguments with known addresses, except where another argument has an unknown
+        address in the same memory."""
         arguments: list[Argument] = []
         unknown: set[Memory] = set()
         params = self.main.callees[call.callee].func.params
@@ -250,7 +252,7 @@ class _Reader:
         return accesses
 
     def _size_bytes(self, memory: Memory) -> int | None:
-        """Return the bytes of an allocation; None if they are unknown."""
+        """Return the bytes of a memory; None for parameters and for sizes that are not static."""
         is_known = self.found.memories[memory] is not None and has_static_size(memory)
         return size_bytes(memory) if is_known else None
 

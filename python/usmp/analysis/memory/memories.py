@@ -31,7 +31,7 @@ class Address:
     terms: tuple[Term, ...] | None = ()
 
     def plus(self, terms: Sequence[Term] | None) -> Address:
-        """Return the address plus some terms; None if they are unknown."""
+        """Return the address plus some terms; an unknown address if `terms` is None."""
         if self.terms is None or terms is None:
             return Address(self.memory, None)
         return Address(self.memory, (*self.terms, *terms))

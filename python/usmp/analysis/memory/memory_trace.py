@@ -252,7 +252,7 @@ class _Fold:
         callee: CalleeReach,
         conditions: tuple[Condition, ...],
     ) -> None:
-        """Record the accesses of a call to `memory` of the callee, which begins at `address`."""
+        """Record the accesses of a call to a `memory` of the callee that begins at `address`."""
         reach = callee.reach.get(memory)
         if reach is not None:
             is_write = reach.written_end > -UNBOUNDED
@@ -263,7 +263,7 @@ class _Fold:
         """Record the stated accesses of a kernel."""
         if called.computed.exprs:
             self.evaluate(called.computed)
-        # Evaluate before and after the call, because accesses to the other arguments are unknown.
+        # Evaluate the other arguments before and after the call, because they have no statements.
         self.evaluate(called.rest)
         kernel = called.kernel
         statement = self.statement(callee=kernel.key)
@@ -276,7 +276,7 @@ class _Fold:
         self.evaluate(called.rest)
 
     def stated_addresses(self, argument: tirx.Expr) -> tuple[Address, ...]:
-        """Return the addresses of an argument; a `tvm_access_ptr` without offset is its pointer."""
+        """Return the addresses of an argument, or of the data of a `tvm_access_ptr` at offset 0."""
         if is_op(argument, "tirx.tvm_access_ptr") and is_const_int(argument.args[2], 0):
             argument = argument.args[1]
         return self.points.addresses_of(argument)

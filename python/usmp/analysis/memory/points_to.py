@@ -1,8 +1,8 @@
 """Points-to analysis: the memories that the variables of a PrimFunc point to.
 
 A variable points into the memory of a parameter, of an AllocBuffer, or of a block that a call
-allocates, or to an address that was computed from others. A variable with several declarations,
-which SSA form excludes, may point to the address of any of them.
+allocates, or to an address that is computed from other variables. A variable with several
+declarations, which SSA form excludes, may point to the address of any of them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PointsTo:
     memories
         its parameters, followed by AllocBuffers and blocks allocated by calls, in program order.
     addresses
-        the addresses that a variable may have; none if it is a number.
+        the addresses that a variable may have; empty if it points to no memory.
     sources
         the variables that the declared address of a variable is computed from.
     layouts
@@ -54,7 +54,7 @@ class PointsTo:
 
     @cached_property
     def memories_behind(self) -> Mapping[tirx.Var, tuple[Memory, ...]]:
-        """The result of `of` for all variables that point to memory."""
+        """The result of `of` for all parameters and declared variables."""
         return {var: self.of(var) for var in self.addresses}
 
     @cached_property
@@ -62,10 +62,10 @@ class PointsTo:
         return {identity(var): var for var in self.addresses}
 
     def known(self, var: tirx.Var) -> tirx.Var | None:
-        """Return the canonical Python object of a variable; None if it points to nothing.
+        """Return one Python object for all uses of a parameter or declared variable; else None.
 
-        TVM creates a Python object at each access to a variable. They are equal as keys, but
-        comparing two objects of one variable takes most of the time.
+        TVM creates a Python object at each access to a variable. These objects are equal as keys
+        of a dictionary, but comparing them takes most of the time.
         """
         return self._variables.get(identity(var))
 
@@ -136,7 +136,7 @@ def points_to(func: tirx.PrimFunc) -> PointsTo:
             layout = _layout(result, var)
             if layout:
                 layouts[var] = layout
-            # Iterate only if some variable has several declarations or is used before its own.
+            # Iterate only if a variable is declared several times, or used before its declaration.
             changes |= bool(several) and before != (result.of(var), layout)
     return result
 

@@ -24,7 +24,7 @@ class Effect(IntEnum):
 
     NONE = 0
     UNKNOWN = 1
-    """A call of a function outside of the module, so that calls must keep their order."""
+    """A call or operator with unknown side effects; the order of all such calls is kept."""
     MAY_END = 2
     """The statement may end the run, so that later statements depend on it."""
 
@@ -70,7 +70,7 @@ def effect_of(
 
 
 def _plain_call(stmt: object, calls: CallResolver) -> PrimFuncCall | None:
-    """Return the call of a PrimFunc with variables, if a statement is only that (a fast path)."""
+    """Return the call if a statement only calls a PrimFunc on variables (for a fast path)."""
     if not (isinstance(stmt, tirx.Evaluate) and isinstance(stmt.value, Call)):
         return None
     call = calls.resolve(stmt.value)
@@ -83,7 +83,7 @@ def _plain_call(stmt: object, calls: CallResolver) -> PrimFuncCall | None:
 def _of_call(call: Call, kernels: Mapping[str, ExternKernel]) -> Effect:
     if is_op(call, "tirx.call_extern") and isinstance(call.args[0], StringImm):
         kernel = kernels.get(str(call.args[0].value))
-        # Not MAY_END if it can fail, because code that checks its status has a return of its own.
+        # A failing kernel does not end the run itself: code that checks its status returns.
         if kernel is not None and not kernel.can_fail and not kernel.keeps_state:
             return Effect.NONE
     if not isinstance(call.op, Op):

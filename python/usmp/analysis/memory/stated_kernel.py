@@ -42,7 +42,8 @@ class StatedKernel:
         return f"extern {self.kernel.symbol}"
 
     def relative_distance(self, dying: Memory, written: Memory) -> int:
-        """Return the fewest bytes by which one argument must start below the other."""
+        """Return the fewest bytes by which `written` must start below `dying`; `UNBOUNDED` if both
+        are one argument."""
         if dying.same_as(written):
             return UNBOUNDED
         indices = self._index(dying), self._index(written)

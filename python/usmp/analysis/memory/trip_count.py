@@ -16,7 +16,7 @@ _MOST_BOUNDED = 1 << 31
 
 
 def trip_count(loop: tirx.For, outside: Sequence[tirx.For]) -> int:
-    """Return the most iterations of `loop`, or `UNKNOWN_TRIP_COUNT` if it has no upper bound.
+    """Return the most iterations of `loop`, or `UNKNOWN_TRIP_COUNT` if no bound is known.
 
     Parameters
     ----------

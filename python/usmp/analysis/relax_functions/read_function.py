@@ -229,7 +229,7 @@ class _Reader:
 class _Scope:
     """The variables of one sequence, with the binding of the last use of each.
 
-    Aliases count as their variable, because later passes replace them.
+    A use of an alias is one of the variable that it names, because later passes replace aliases.
     """
 
     def __init__(self) -> None:

@@ -55,7 +55,7 @@ def extract_for_all_sizes(
     Raises
     ------
     ValueError
-        an error of `extract_buffer_info`; a buffer whose size does not depend on these sizes only.
+        an error of `extract_buffer_info`; a buffer whose size depends on other values.
     """
     sizes = symbolic_sizes(mod[main])
     instances = Instances(mod, main, store)

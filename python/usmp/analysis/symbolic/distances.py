@@ -96,7 +96,7 @@ class DistancesOfAllSizes:
     # ---- one operator
 
     def _of_one_call(self, dying: Memory, written: Memory) -> np.ndarray | None:
-        """Return the unclamped distances within one operator; None if others matter, too."""
+        """Return the unclamped distances within one operator; None if one call does not decide."""
         pair = self._accesses_of_one_call(dying, written)
         if pair is None:
             return None
@@ -117,9 +117,10 @@ class DistancesOfAllSizes:
     def _accesses_of_one_call(
         self, dying: Memory, written: Memory
     ) -> tuple[TracedAccess, TracedAccess] | None:
-        """Return the access to `dying` and the write to `written`, if both belong to one call that
-        gets the first bytes of both buffers, and only these two matter: nothing else accesses
-        `dying` after the first write, and nothing else writes `written` before the access."""
+        """Return the access to `dying` and the write to `written` if one call does both, and no
+        other access matters: nothing else accesses `dying` after the first write, or writes
+        `written` before the access. Else, or within loops and guards, or if calls get addresses
+        behind the start of a buffer, return None."""
         trace = self._overlap.trace
         if {dying, written} & trace.escaped:
             return None
@@ -153,7 +154,7 @@ class DistancesOfAllSizes:
 
     @cached_property
     def _programs(self) -> list[tuple[SafeOverlap, dict[Memory, Memory]]]:
-        """The distances of the program at each size, with its memories by those of `largest`."""
+        """The distances of the program at each size, and its memory for each one of `largest`."""
         by_stmt = {key: stmt.buffer for stmt, key in self._largest.allocations.items()}
         programs = []
         for sizes in all_sizes(self._instances.sizes):

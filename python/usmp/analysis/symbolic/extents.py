@@ -66,7 +66,8 @@ def greatest(extent: tirx.Expr | int, sizes: Iterable[SymbolicSize]) -> int:
     Raises
     ------
     ValueError
-        the extent depends on a variable without an upper bound.
+        the extent has a variable without an upper bound, or an operation besides sums, products,
+        quotients, remainders, minima and maxima.
     """
     return _bounds(extent, {str(size.name): size for size in sizes})[1]
 

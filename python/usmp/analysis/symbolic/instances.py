@@ -38,7 +38,7 @@ class Instance:
     mod
         the module, with the same statements as the module with symbolic sizes.
     allocations
-        for its AllocBuffers, those of the module with symbolic sizes.
+        each AllocBuffer of `mod`, with its AllocBuffer in the module with symbolic sizes.
     """
 
     mod: IRModule

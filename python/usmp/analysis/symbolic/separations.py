@@ -35,7 +35,7 @@ class BytesBySize:
     bytes
         the bytes of each buffer, as numbers.
     distances
-        the safe distance of each pair (dying, written) in bytes (see `SafeOverlap`).
+        the safe distance (see `SafeOverlap`) of each pair (dying, written) in `overlaps`, in bytes.
     """
 
     sizes: list[SymbolicSize]

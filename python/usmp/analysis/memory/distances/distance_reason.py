@@ -148,13 +148,13 @@ def _kind(write: TracedAccess, access: TracedAccess, compared: PairDistance) -> 
         return LATER_STATEMENT
     if not all(loop.is_ordered for loop in shared):
         return UNORDERED_LOOP
-    # A negative byte shows that a guard was not evaluated, because no access precedes its memory.
+    # A negative byte lies before the memory, so the guard that excludes it was not evaluated.
     is_exact = compared.followed == len(shared) and (compared.first_accessed or 0) >= 0
     return IN_ORDER if is_exact else MANY_ITERATIONS
 
 
 def _moved(start: int | None, access: TracedAccess) -> int | None:
-    """Return the offset in the memory of an argument of a call; None if it is not constant."""
+    """Return `start` plus the offset of an argument of a call; None if either is unknown."""
     offset = access.address.byte_offset
     return None if start is None or offset is None else start + offset
 

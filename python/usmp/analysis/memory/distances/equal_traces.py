@@ -38,7 +38,7 @@ class NumberedTrace:
     equal
         the class of equal traces.
     memories
-        numbers of the accessed memories.
+        numbers of the parameters and of all accessed memories.
     loops
         numbers of the loops around accesses.
     """

@@ -13,7 +13,7 @@ _MOST_OF_ONE = 1 << 12
 """Most values of one access in the cache."""
 
 _MOST_OF_ALL = 1 << 21
-"""Most values in the cache, in two arrays of 8 bytes each."""
+"""Most values in the cache; a value takes 8 bytes in each of two arrays."""
 
 
 class KeptBytes:

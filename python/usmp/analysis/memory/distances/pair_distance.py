@@ -34,7 +34,7 @@ class PairDistance(NamedTuple):
 
 
 def limited(distance: int) -> int:
-    """Return a distance, where more than half of `UNBOUNDED` becomes `UNBOUNDED`."""
+    """Return a distance; from half of `UNBOUNDED` on, `UNBOUNDED` with its sign."""
     if abs(distance) < UNBOUNDED // 2:
         return distance
     return UNBOUNDED if distance > 0 else -UNBOUNDED

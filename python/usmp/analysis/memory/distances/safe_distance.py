@@ -12,8 +12,8 @@ would destroy bytes that w wrote. A distance of 0 permits the same address; with
 share no byte. Shapes are static, so first and end are computed for every iteration of the loops
 that w and a share (see `accessed_bytes`). The maximum is taken in the order of the iterations.
 
-RFC 0009 of this repository; P. Blacker et al., "Diagonal memory optimization", 2020, derive such
-distances by hand for convolutions.
+See RFC 0009 of this repository. P. Blacker et al., "Diagonal memory optimization", 2020, derive
+such distances by hand for convolutions.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class _Group(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The pair of accesses whose distance is the largest, and so that of two memories; None if
-    there is no pair, or if there are too many to compare."""
+    """The pair of accesses with the largest distance, which is the distance of two memories. The
+    accesses are None if no write precedes an access, or if pairs are unknown or too many."""
 
     compared: PairDistance
     write: TracedAccess | None = None
@@ -128,7 +128,7 @@ class SafeOverlap(NotCopied):
         self._sizes: dict[tuple[TracedAccess, int], int] = {}
         """Numbers of values of accessed bytes, cached or not."""
         self._found_for_now: dict[tuple[TracedAccess, int], AccessedBytes] = {}
-        """Accessed bytes for the current pair of memories, which are too large to keep."""
+        """A cache for the current pair of memories, also of arrays that are too large to keep."""
 
     def distance(self, dying: Memory, written: Memory) -> int:
         """Return the fewest bytes by which `written` must start below `dying` to share bytes.
@@ -189,8 +189,8 @@ class SafeOverlap(NotCopied):
 
     @cached_property
     def groups(self) -> dict[Memory, set[object]]:
-        """The outermost statements that access each memory. While two memories without a common
-        statement are live, they cannot share bytes."""
+        """The outermost statements that access each memory. Two memories that are live at the same
+        time can share bytes only if one of these statements accesses both."""
         return {
             memory: {_outermost(access.statement) for access in accesses}
             for memory, accesses in self.trace.accesses.items()
@@ -263,8 +263,7 @@ class SafeOverlap(NotCopied):
         )
 
     def _over_groups(self, dying: Memory, written: Memory) -> Decision:
-        """Return the pair that decides the distance among writes, and accesses in later outermost
-        statements."""
+        """Return the decision among writes, and accesses in later outermost statements."""
         best = Decision(PairDistance(-UNBOUNDED))
         writes = self._by_group(written)
         end_before, last_write, done = -UNBOUNDED, None, 0

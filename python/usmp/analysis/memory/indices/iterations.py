@@ -92,8 +92,8 @@ def definitions_in(
     loops
         loops, outermost first; the n-th has the n-th axis, followed by an axis for vector lanes.
     iterations
-        numbers of iterations, counted from 0, by axis. A loop variable is unknown if its axis is
-        missing, or if two loops have it.
+        indices of iterations, from 0, by axis. A loop variable is unknown if its axis is missing,
+        if two loops have it, or if its first value is unknown.
     ends
         axes whose `iterations` are the first and the last possible one. Where the extent is
         smaller, the last existing iteration replaces the last possible one.

@@ -152,7 +152,7 @@ class SumReader:
         self._variables: dict[int, Sum | None] = {}
 
     def of(self, terms: Sequence[Term]) -> Sum | None:
-        """Return the sum of some terms; None if it is not linear."""
+        """Return the sum of some terms; None if it is not linear or exceeds `MOST_BYTES`."""
         try:
             total = constant_sum(0)
             for term in terms:

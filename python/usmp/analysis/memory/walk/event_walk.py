@@ -190,7 +190,7 @@ class _Walk:
             self.events.append(self.evaluation(computed))
 
     def keep(self, event: Evaluation, value: tirx.Expr) -> None:
-        """Add the event that memory of a value may be accessed at any time from now on."""
+        """Add to `event` that the memory behind `value` may be accessed at any time from now on."""
         # Only these parts can yield a pointer.
         if any(isinstance(part, Pass | CallFunction | CallKernel) for part in event.parts):
             bases = tuple(address_of(value).bases)

@@ -47,7 +47,8 @@ class Store(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """A pointer that is passed to an opaque callee, which accesses its memory by `access`."""
+    """A variable used other than by loads and stores. If it is a pointer, opaque code may access
+    its memory as `access` says."""
 
     pointer: tirx.Var
     access: Access
@@ -195,7 +196,7 @@ class Enter(NamedTuple):
         the region.
     head
         the evaluation before each run of the body: the condition of a `While`, or the bounds of a
-        `For`, which are evaluated before the loop, too.
+        `For`, which are evaluated before the loop, too; empty for an `AttrStmt`.
     """
 
     region: Region
