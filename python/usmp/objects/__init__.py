@@ -4,8 +4,8 @@ Names, defaults and meanings are those of TVM's USMP: RFC 0009 of apache/tvm-rfc
 Memory Planning", sections "Guide-level explanation" for pools and "Reference-level explanation"
 for buffers). Every size, offset and alignment is in bytes.
 
-The objects live in C++ (``src/usmp/objects.h``) and are read-only here, except for
-:meth:`BufferInfo.set_conflicts` and :meth:`BufferInfo.set_overlaps`.
+Pools, buffers and placements live in C++ (``src/usmp/objects.h``) and are read-only here, except
+for :meth:`BufferInfo.set_conflicts` and :meth:`BufferInfo.set_overlaps`.
 """
 
 # Import all of TVM, because an import of a submodule does not wait for another thread's import.

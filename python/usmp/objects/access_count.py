@@ -25,7 +25,7 @@ class AccessCount:
         consecutive bytes that each access moves: an element, a vector, or the whole buffer where a
         function outside of the module gets its address.
     reads, writes
-        upper bounds of the numbers of accesses (see `usmp.analysis.access_counts`).
+        numbers of accesses, by the rules of `usmp.analysis.access_counts`.
     """
 
     target: Target | None

@@ -53,7 +53,7 @@ def problem_of(buffers: Iterable[BufferInfo]) -> Problem:
 
 
 def skipped_by_pool(infos: Sequence[PoolInfo], problem: Problem) -> dict[str, int]:
-    """Return the bytes of each pool's size hint before offset 0, if there are any.
+    """Return the bytes that each pool loses before offset 0, by name; only pools that lose some.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ def _alignments(infos: Sequence[PoolInfo], columns: Mapping[str, Column]) -> lis
 
 
 def is_within_limits(plan: Mapping[BufferInfo, PoolAllocation]) -> bool:
-    """Return whether a plan that was made with fewer candidate pools fits into its pools, where
-    offset 0 suits all candidate buffers."""
+    """Return whether a plan that was made with fewer candidate pools still fits, if offset 0 of
+    each pool is aligned for all buffers that may lie there."""
     if not any(has_place(pool) for buffer in plan for pool in buffer.pool_candidates):
         return True
     limits = {pool.name: pool.limit for pool in problem_of(plan).pools}
@@ -90,7 +90,7 @@ def is_within_limits(plan: Mapping[BufferInfo, PoolAllocation]) -> bool:
 
 
 def columns_of(fields: Mapping[str, Any]) -> dict[str, Column]:
-    """Return the columns of C++ as arrays."""
+    """Return columns that C++ made as arrays of int64, by name."""
     return {
         str(name): np.asarray(np.from_dlpack(column), np.int64) for name, column in fields.items()
     }

@@ -42,7 +42,8 @@ def size_expression(value: Any) -> SizeExpression:
     Raises
     ------
     ValueError
-        the extent has an unknown operator or a divisor that may not be positive, or is too long.
+        the extent has an unknown operator or a divisor that may not be positive, or is too long or
+        too deep.
     """
     expression = _read(value, value, 0)
     if len(parts_of(expression)) > LONGEST:

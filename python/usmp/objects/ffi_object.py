@@ -1,4 +1,4 @@
-"""Base classes of all objects that C++ implements."""
+"""Base classes of the objects that are registered with tvm-ffi."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tvm_ffi import Object, structural_equal, structural_hash
 
 
 class FFIObject(Object):
-    """The base of classes with ``c_class``, which declares its run-time members to type checkers.
+    """The base of classes with ``c_class`` or ``py_class``; type checkers see the constructor here.
 
     Deep copies go through pickling, because tvm-ffi's deep copy does not copy tensors and loses the
     conflicts of buffers.

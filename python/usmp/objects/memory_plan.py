@@ -134,8 +134,8 @@ class MemoryPlan(FFIObject):
     search_ended_by
         reason for the end of `auto` and `exact`: "proof", "work", "time" or "interrupt".
     entry_ranges
-        program positions of each entry of a module with several, by name. After all entries, each
-        set of entries that may run at once has a position.
+        program positions of each entry of a module with several, by name. The positions behind all
+        entries belong to sets of entries that may run at once.
     operators
         the statements that run operators, in order, entry by entry.
     """

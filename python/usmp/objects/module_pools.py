@@ -30,7 +30,7 @@ def listed_pools(mod: IRModule, *attributes: Attribute[Any]) -> list[PoolInfo]:
     Parameters
     ----------
     attributes
-        `workspace_memory_pools`, `constant_memory_pools`; by default both.
+        `WORKSPACE_MEMORY_POOLS_ATTR`, `CONSTANT_MEMORY_POOLS_ATTR`, or both, which is the default.
 
     Raises
     ------

@@ -28,7 +28,7 @@ def rounded_up(size_bytes: int, line: int) -> int:
 
 
 def has_place(pool: PoolInfo) -> bool:
-    """Return whether the user gave a pool an address or an offset."""
+    """Return whether a pool has a `pool_offset`, or a known address other than 0."""
     return int(pool.pool_offset) > 0 or int(pool.address) > 0
 
 
@@ -36,7 +36,7 @@ def first_byte(pool: PoolInfo, alignment: int) -> int:
     """Return the offset in a memory at which the plan begins, in bytes.
 
     This is the first aligned address behind the `pool_offset` bytes of others. A memory of unknown
-    address begins at an aligned address.
+    address is assumed to begin at an aligned address.
 
     Parameters
     ----------

@@ -130,7 +130,7 @@ class PoolInfoProperties(ValueObject):
 
 
 def _whole_number(field: str, value: object) -> int:
-    """Return a 64-bit integer, or raise an error with the name of the field, which C++ lacks."""
+    """Return a 64-bit integer, or raise an error that names the field, unlike errors of C++."""
     try:
         number = index(value)  # type: ignore[arg-type]
     except TypeError:

@@ -69,7 +69,7 @@ def faster_schedules(func: tirx.PrimFunc) -> Sequence[tirx.PrimFunc]:
 
 
 def with_faster_schedules(func: tirx.PrimFunc, faster: Sequence[tirx.PrimFunc]) -> tirx.PrimFunc:
-    """Return `func` with other faster schedules."""
+    """Return `func` with `faster` in place of its faster schedules."""
     if faster:
         return FASTER_SCHEDULES_ATTR.put(func, faster)
     return FASTER_SCHEDULES_ATTR.removed(func)
@@ -91,7 +91,7 @@ def held_schedules(func: tirx.PrimFunc) -> tuple[tirx.PrimFunc, ...]:
 def with_held_schedules(
     func: tirx.PrimFunc, like: tirx.PrimFunc, held: Sequence[tirx.PrimFunc]
 ) -> tirx.PrimFunc:
-    """Return `func` with alternatives that correspond to those of `like`."""
+    """Return `func` with the alternatives `held`, in the order of `held_schedules(like)`."""
     number = len(faster_schedules(like))
     faster = with_faster_schedules(func, held[:number])
     return with_row_schedule(faster, held[number] if len(held) > number else None)

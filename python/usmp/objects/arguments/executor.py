@@ -41,7 +41,7 @@ class Executor(NamedOptions, FFIObject):
     """The executor that runs a compiled model.
 
     `executor["interface-api"]` is the value of an option, `"interface-api" in executor` is whether
-    the option is set, and `str(executor)` is the name. Executors of equal name and options are
+    the option has a value, and `str(executor)` is the name. Executors of equal name and options are
     equal.
 
     Parameters

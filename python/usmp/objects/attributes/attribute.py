@@ -1,4 +1,4 @@
-"""Attributes of the IR: facts that passes leave for other passes, with one reader and writer."""
+"""Attributes of the IR: facts that passes leave for other passes, converted to Python."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Attribute(Generic[_T]):
         return without
 
     def moved(self, holder: _Holder, source: Any) -> _Holder:
-        """Return a module or function with the undecoded value of another one."""
+        """Return `holder` with the value of `source`, both of them modules or functions."""
         held: _Holder = holder.with_attr(self.name, source.attrs[self.name])  # type: ignore[attr-defined]
         return held
 

@@ -60,8 +60,8 @@ class DescribedTarget:
 
 def split_targets(targets: OneTarget | Sequence[OneTarget]) -> list[OneTarget]:
     """Split targets at commas, except in JSON and in lists such as "-mattr=+dsp,+fp" or
-    "-keys=arm_cpu,cpu". A JSON list may have several targets. The path of a JSON file stands for
-    the content of the file.
+    "-keys=arm_cpu,cpu". A JSON list may have several targets. The path of a JSON file is
+    replaced by the content of the file.
 
     Raises
     ------

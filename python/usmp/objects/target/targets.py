@@ -151,7 +151,7 @@ _CPU_KEYS = ("", "cpu", "arm_cpu")
 
 
 def is_target(listed: Target | str, target: Target) -> bool:
-    """Return whether an entry in a pool's list is `target`; a string is its kind or a key."""
+    """Return whether a pool lists `target` as `listed`; a string is its kind or one of its keys."""
     if isinstance(listed, Target):
         return _text(listed) == _text(target)
     name = current_name(listed)
