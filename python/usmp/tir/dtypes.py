@@ -36,5 +36,5 @@ def item_bytes(dtype: str) -> int:
 
 
 def is_float(dtype: str) -> bool:
-    """Return whether numbers of a type have fractions."""
+    """Return whether a type is a floating-point type."""
     return dtype.startswith(("float", "bfloat"))

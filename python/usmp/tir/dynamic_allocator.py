@@ -31,7 +31,7 @@ WORKSPACE_ALIGNMENT = 64
 """Alignment of blocks of TVM's runtime, in bytes (`kTempAllocaAlignment`)."""
 
 _CPU = 1
-"""DLPack's device type."""
+"""DLPack's device type of a CPU."""
 
 
 def is_allocation(expr: object) -> bool:
@@ -61,7 +61,7 @@ def released_block(call: Call) -> tirx.Expr:
 
 
 class DynamicAllocator:
-    """An allocator at run time, which emits calls.
+    """An emitter of calls that allocate and release memory at run time.
 
     Parameters
     ----------

@@ -43,10 +43,10 @@ ONE_OVER_ONE_PLUS = "tvmgen_one_over_one_plus"
 
 DIVIDE = "tvmgen_divide"
 """(int32 dividend, int32 divisor, int32 multiplier, int32 shift) -> int32: the quotient of numbers
-of at most 9 bits, times a fixed-point multiplier; a divisor of 0 counts as 1."""
+of at most 9 bits, times a fixed-point multiplier; a divisor of 0 is treated as 1."""
 
 INVERSE_SQUARE_ROOT = "tvmgen_inverse_square_root"
-"""(int32 value) -> int32: the multiplier of the factor 1 / sqrt(value); 0 counts as 1."""
+"""(int32 value) -> int32: the multiplier of the factor 1 / sqrt(value); 0 is treated as 1."""
 
 INVERSE_SQUARE_ROOT_SHIFT = "tvmgen_inverse_square_root_shift"
 """(int32 value) -> int32: the shift of the factor 1 / sqrt(value)."""

@@ -38,7 +38,7 @@ def fields_of(expr: relax.Expr) -> list[relax.Expr]:
 
 
 def int32(value: int) -> tirx.IntImm:
-    """Return a constant of this type."""
+    """Return an `int32` constant."""
     return tirx.IntImm("int32", value)
 
 

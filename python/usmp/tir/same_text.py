@@ -20,7 +20,7 @@ def hash_of_text(func: tirx.PrimFunc) -> int:
 def is_same_text(a: tirx.PrimFunc, b: tirx.PrimFunc) -> bool:
     """Return whether two functions are equal, including parts that structural equality ignores:
     names of variables, spans of the function and its calls, and the order of attributes. Other
-    spans have no operators of a model (`usmp.tir.model_operator`)."""
+    spans are ignored, because they have no operators of a model (`usmp.tir.model_operator`)."""
     return bool(tvm_ffi.structural_equal(a, b)) and _unseen(a) == _unseen(b)
 
 

@@ -13,7 +13,7 @@ from tvm import tirx
 from usmp.tir.nodes import is_const_int
 
 UNROLL_EXPLICIT = "pragma_unroll_explicit"
-"""TVM's name of the attribute."""
+"""TVM's attribute of loops that are unrolled completely."""
 
 
 def unrolled(loop: tirx.For) -> tirx.AttrStmt:
@@ -22,7 +22,8 @@ def unrolled(loop: tirx.For) -> tirx.AttrStmt:
 
 
 def unrolled_iterations(stmt: tirx.AttrStmt) -> list[tirx.Stmt] | None:
-    """Return the bodies of all iterations; None for other statements or unknown bounds."""
+    """Return the bodies of all iterations; None for other statements, and for loops with a step or
+    unknown bounds."""
     loop = stmt.body
     if str(stmt.attr_key) != UNROLL_EXPLICIT or not isinstance(loop, tirx.For):
         return None
