@@ -34,7 +34,7 @@ def naming_file(path: str | Path | None) -> Iterator[None]:
     Raises
     ------
     UnsupportedModelError
-        an error of the same class as the error within.
+        an error of the class of the error that was raised within the context.
     """
     try:
         yield

@@ -20,7 +20,7 @@ def wants_backtrace() -> bool:
 
 
 def place_in_user_code(error: BaseException) -> str | None:
-    """Return the innermost line of user code in the traceback of an error; None if there is none.
+    """Return the innermost line of user code in an error or its causes; None if there is none.
 
     It reads "KeyError at mine.py, line 4, in place"."""
     cause: BaseException | None = error
