@@ -32,8 +32,8 @@ def memory_pressure(buffers: Iterable[Live]) -> int:
 
     Padding is counted: if all offsets are multiples of n bytes, sizes are rounded up to n, except
     one, because the topmost buffer needs no padding. The result is the maximum over all alignments:
-    each counts the buffers with at least this alignment, and n is the gcd of their alignments. No
-    plan for a single pool without overlap of live buffers has a smaller peak.
+    each includes the buffers with at least this alignment, and n is the gcd of theirs. No plan for
+    a single pool without overlap of live buffers has a smaller peak.
     """
     buffers = [buffer for buffer in buffers if buffer.size_bytes > 0]
     pressure = 0

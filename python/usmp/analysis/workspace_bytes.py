@@ -16,7 +16,7 @@ def calculate_workspace_bytes(func: tirx.PrimFunc, workspace_byte_alignment: int
 
     An allocation is in scope from its statement to the end of the body around it, used or not.
     Each size is rounded up to the alignment. Callees, constants, dynamic sizes, and scopes other
-    than global memory do not count. This is TVM's `tir.analysis.calculate_workspace_bytes`.
+    than global memory are left out. This is TVM's `tir.analysis.calculate_workspace_bytes`.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def skipped_bytes(pool: PoolInfo, alignment: int) -> int:
 def planned_limit(pool: PoolInfo, alignment: int) -> int | None:
     """Return the most bytes that a plan may take of a pool; None if it has no size hint.
 
-    The hint counts from `pool_offset` on, so the skipped bytes are subtracted. The parameters are
+    The hinted bytes begin at `pool_offset`, so the skipped bytes are subtracted. The parameters are
     those of `first_byte`.
     """
     hint = int(pool.size_hint_bytes)

@@ -41,7 +41,7 @@ class _Local:
 
 
 def find_ranges(body: tirx.Stmt, constants: dict[Var, Range]) -> IntegerRanges:
-    """Return the known bounds in a PrimFunc, with or without blocks: of variables and buffers.
+    """Return the known bounds of variables and buffers in a PrimFunc (with or without blocks).
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class CallGraph:
         self._resolved: dict[str, list[PrimFuncCall | None]] = {}
 
     def resolved(self, name: str) -> list[PrimFuncCall | None]:
-        """Return the `possible_calls` in `name`, resolved; None for calls of other functions."""
+        """Return the `possible_calls` in the PrimFunc `name`, resolved; None for other callees."""
         if name not in self._resolved:
             calls = self._calls_in(self.functions[name].body)
             self._resolved[name] = [self.calls.resolve_possible(call) for call in calls]

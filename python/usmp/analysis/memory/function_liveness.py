@@ -68,7 +68,7 @@ class FunctionLiveness:
     functions
         name of the PrimFunc that contains each allocation.
     unplannable
-        allocations that several iterations may hold at the same time.
+        allocations that several iterations or calls may use at the same time.
     escaping
         memories of this PrimFunc whose address escapes.
     statements

@@ -359,7 +359,7 @@ class _Fold:
 
     def splice_allocations(self, callee: FunctionLiveness, start: int) -> None:
         """Add the allocations of a callee that begins at a position."""
-        # Concurrent or asynchronous calls may hold their allocations at the same time.
+        # Concurrent or asynchronous calls may use their allocations at the same time.
         stays = any(loop.region.concurrent or loop.region.asynchronous for loop in self.loops)
         for stmt, ranges in callee.allocations.items():
             shifted = [(start + low, start + high) for low, high in ranges]

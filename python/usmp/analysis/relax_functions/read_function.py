@@ -229,7 +229,7 @@ class _Reader:
 class _Scope:
     """The variables of one sequence, with the binding of the last use of each.
 
-    A use of an alias is one of the variable that it names, because later passes replace aliases.
+    A use of an alias is a use of the variable behind it, because later passes replace aliases.
     """
 
     def __init__(self) -> None:

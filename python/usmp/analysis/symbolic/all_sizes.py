@@ -55,7 +55,7 @@ def extract_for_all_sizes(
     Raises
     ------
     ValueError
-        an error of `extract_buffer_info`; a buffer whose size depends on other values.
+        an error of `extract_buffer_info`; a buffer whose size depends on more than these sizes.
     """
     sizes = symbolic_sizes(mod[main])
     instances = Instances(mod, main, store)

@@ -119,8 +119,8 @@ class DistancesOfAllSizes:
     ) -> tuple[TracedAccess, TracedAccess] | None:
         """Return the access to `dying` and the write to `written` if one call does both, and no
         other access matters: nothing else accesses `dying` after the first write, or writes
-        `written` before the access. Else, or within loops and guards, or if calls get addresses
-        behind the start of a buffer, return None."""
+        `written` before the access. Return None otherwise, and if one of these accesses is in a
+        loop, has a guard, or does not get the start of the buffer."""
         trace = self._overlap.trace
         if {dying, written} & trace.escaped:
             return None
@@ -154,7 +154,7 @@ class DistancesOfAllSizes:
 
     @cached_property
     def _programs(self) -> list[tuple[SafeOverlap, dict[Memory, Memory]]]:
-        """The distances of the program at each size, and its memory for each one of `largest`."""
+        """The distances at each size, and the program's memory for each memory of `largest`."""
         by_stmt = {key: stmt.buffer for stmt, key in self._largest.allocations.items()}
         programs = []
         for sizes in all_sizes(self._instances.sizes):

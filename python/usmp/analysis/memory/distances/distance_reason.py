@@ -1,6 +1,6 @@
 """Explanations of safe distances (RFC 0009 of this repository), from the trace.
 
-One pair of accesses decides a distance: the first writes bytes that the second is still to access.
+One pair of accesses decides a distance: a write of one memory, and a later access to the other.
 Where a call decides, its callee has such a pair, down to the operator that accesses the bytes.
 """
 
@@ -19,7 +19,7 @@ from usmp.analysis.memory.memories import UNBOUNDED, Memory
 from usmp.analysis.memory.traced_access import TracedAccess
 
 IN_ORDER = "order of accesses"
-"""One pass over the data: bytes are still to be accessed when others have been written."""
+"""One pass over the data: bytes are written while later bytes are still to be accessed."""
 LATER_STATEMENT = "later access"
 """One statement writes one memory, and a later statement accesses the other memory."""
 UNORDERED_LOOP = "loop without order"

@@ -34,7 +34,7 @@ class PairDistance(NamedTuple):
 
 
 def limited(distance: int) -> int:
-    """Return a distance; from half of `UNBOUNDED` on, `UNBOUNDED` with its sign."""
+    """Return a distance, or `UNBOUNDED` with its sign if it is at least half of `UNBOUNDED`."""
     if abs(distance) < UNBOUNDED // 2:
         return distance
     return UNBOUNDED if distance > 0 else -UNBOUNDED

@@ -342,7 +342,7 @@ class SafeOverlap(NotCopied):
     ) -> PairDistance:
         """Return the largest distance over the iterations of `loops`, where the write is first
         within one iteration if `before`. If there are too many iterations, those of inner loops
-        count as one, in which either may be first."""
+        are treated as one, in which either access may be first."""
         for common in range(len(loops), -1, -1):
             if any(self._sizes.get((side, common), 0) > most for side in (write, access)):
                 continue

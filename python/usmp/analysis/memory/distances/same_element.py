@@ -37,7 +37,7 @@ def is_in_place(accesses: ElementAccesses, dying: tirx.Var, written: tirx.Var) -
         return False
     read, wrote = (accesses.by_buffer.get(buffer, []) for buffer in (dying, written))
     if not read or not wrote:
-        # Unless both are accessed, no content of `dying` is used or none is overwritten.
+        # Without accesses to `dying`, no content is needed; without any to `written`, none is lost.
         return True
     if any(access.is_write for access in read):
         return False

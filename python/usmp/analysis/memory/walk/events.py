@@ -171,7 +171,7 @@ class Region:
     repeats
         whether the body may run several times.
     concurrent
-        whether several runs of the body may hold memory at one time.
+        whether several runs of the body may use memory at the same time.
     asynchronous
         whether the body may go on after the statement.
     """
