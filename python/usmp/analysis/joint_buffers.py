@@ -351,7 +351,8 @@ class _Joined:
         }
 
     def _distance(self, written: Hashable, dying: Hashable) -> int | None:
-        """Return the distance that is safe in all entries; None if one permits no sharing."""
+        """Return the distance that is safe in all entries; None if one permits no sharing, or if no
+        entry has both buffers."""
         distances: list[int] = []
         for number, info in self.buffers[written].infos.items():
             other = self.buffers[dying].infos.get(number)

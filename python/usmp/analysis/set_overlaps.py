@@ -93,7 +93,8 @@ def _overlap(
 ) -> tuple[_Buffer, _Buffer, int] | None:
     """Return the dying and the written one of two buffers, and their safe distance in bytes.
 
-    Of both directions, the one that saves more bytes is returned; None if neither saves any."""
+    Of both directions, return the one that saves more bytes; None if neither saves any, or if no
+    statement accesses both buffers."""
     if first.statements.isdisjoint(second.statements):
         return None
     most_saved = 0

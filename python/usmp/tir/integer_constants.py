@@ -169,7 +169,8 @@ def parameters_of(similar: SimilarFunctions) -> Parameters:
 
 
 def _computed(values: Values, variables: Mapping[Values, tirx.Var]) -> tirx.Expr | None:
-    """Return an expression of the variables that has these values; None if there is none."""
+    """Return an expression with these values: a constant, a variable plus or times a constant, or
+    the sum or difference of two variables; None if none of these has them."""
     if len(set(values)) == 1:
         return tirx.IntImm(DTYPE, values[0])
     for other, variable in variables.items():

@@ -13,8 +13,8 @@ from usmp.analysis.memory.points_to import PointsTo
 def used_bytes(memory: Memory, points: PointsTo, liveness: FunctionLiveness) -> int | None:
     """Return the bytes from the start of a memory to the end of all buffers declared in it.
 
-    Buffers are not accessed beyond their end. The result is None if the PrimFunc passes on an
-    address in the memory, or if a buffer has an unknown offset or size.
+    Buffers are not accessed beyond their end. The result is None if an address in the memory
+    escapes or is passed to a call, or if an offset or the size of a buffer is unknown.
     """
     if memory in liveness.escaping:
         return None

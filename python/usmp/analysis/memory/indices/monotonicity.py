@@ -50,7 +50,8 @@ def monotonicity_of(
 def _monotonicity(
     expr: tirx.Expr, monotonicity: Callable[[tirx.Expr], Monotonicity]
 ) -> Monotonicity | None:
-    """Return the monotonicity of an expression from that of its operands; None if it is unknown."""
+    """Return the monotonicity of an expression from that of its operands; None for loads, calls and
+    other operations without a rule."""
     if isinstance(expr, tirx.IntImm):
         return Monotonicity.CONSTANT
     if isinstance(expr, tirx.Cast | tirx.Broadcast):
