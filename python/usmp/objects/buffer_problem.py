@@ -90,7 +90,7 @@ def is_within_limits(plan: Mapping[BufferInfo, PoolAllocation]) -> bool:
 
 
 def columns_of(fields: Mapping[str, Any]) -> dict[str, Column]:
-    """Return columns that C++ made as arrays of int64, by name."""
+    """Return the columns of a C++ result as arrays of int64, by name."""
     return {
         str(name): np.asarray(np.from_dlpack(column), np.int64) for name, column in fields.items()
     }

@@ -9,7 +9,7 @@ from tvm_ffi import Object, structural_equal, structural_hash
 
 
 class FFIObject(Object):
-    """The base of classes with ``c_class`` or ``py_class``; type checkers see the constructor here.
+    """The base of classes with ``c_class`` or ``py_class``, with the constructor for type checks.
 
     Deep copies go through pickling, because tvm-ffi's deep copy does not copy tensors and loses the
     conflicts of buffers.

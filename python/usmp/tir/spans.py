@@ -98,7 +98,7 @@ def bound_spans(function: relax.Function) -> Spans:
 
 
 def function_with_spans(function: relax.Function, spans: Spans) -> relax.Function:
-    """Return the function, in which calls have the span in `spans` of their variable."""
+    """Return the function with the spans in `spans` at the calls that variables are bound to."""
     calls = {b.value: spans[b.var] for b in _calls(function) if b.var in spans}
 
     def on_call(call: Call) -> Call:

@@ -1,9 +1,9 @@
 """Tensor intrinsics: loops that the C code generator replaces by a call of a small C function.
 
-An AttrStmt has both. Its body is the loops, plain TIR that analyses, LLVM and interpreters use. Its
-value is the call, which the C code generator prints instead of the body. So analyses see accesses
-of intrinsics as those of any loop. TVM calls the two parts of a `TensorIntrin` description and
-implementation.
+An AttrStmt has the loops as its body, and the call as its value. The body is plain TIR, which
+analyses, LLVM and interpreters use; the C code generator prints the call instead. So analyses see
+accesses of intrinsics as those of any loop. TVM calls the two parts of a `TensorIntrin` description
+and implementation.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ _CPU_KEYS = ("", "cpu", "arm_cpu")
 
 
 def is_target(listed: Target | str, target: Target) -> bool:
-    """Return whether a pool lists `target` as `listed`; a string is its kind or one of its keys."""
+    """Return whether `listed`, an item of a pool's list, is `target`: itself, its kind or a key."""
     if isinstance(listed, Target):
         return _text(listed) == _text(target)
     name = current_name(listed)
