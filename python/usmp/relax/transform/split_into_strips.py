@@ -18,10 +18,10 @@ from usmp.relax.transform.strips.described_strips import choices_of_strips, in_s
 class SplitIntoStrips(ModulePass):
     """Split chains of integer operators in `main` into strips, which compute some columns each.
 
-    Run row by row (see `usmp.transform.StreamOperators`), a strip keeps only narrow rows. The halo
-    of columns that neighboring strips share is recomputed; `tir.usmp.max_extra_macs` limits the
-    extra multiply-accumulates, in percent of those of the model's integer operators. With 0, the
-    default, the module stays as it is. So does a module that this pass has already split.
+    A strip that runs row by row (see `usmp.transform.StreamOperators`) stores only narrow rows. The
+    halo of columns that neighboring strips share is recomputed. `tir.usmp.max_extra_macs` limits
+    the extra multiply-accumulates, in percent of those of the model's integer operators. With 0,
+    the default, the module stays as it is. So does a module that this pass has already split.
 
     A chain consists of NHWC convolutions and pools, and element-wise operators. Only its last
     result has other readers; each strip writes its columns there. Results are the same, to the bit.

@@ -95,7 +95,8 @@ def _ends(known: Known, operand: relax.Expr, read: AxisRead | None, count: int) 
 
 
 def _is_table(recorded: RecordedCall, form: Form) -> bool:
-    """Return whether an operator looks up 8-bit integers in a table, from the least one on."""
+    """Return whether an operator looks up 8-bit integers in a table of 256 entries, the first of
+    which is the result for the least integer."""
     if len(form.nests) != 1 or len(recorded.arguments) != 2:
         return False
     data, results = form.func.params[:2]

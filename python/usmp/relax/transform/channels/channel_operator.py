@@ -117,7 +117,7 @@ class RecordedCall:
     call
         the `R.call_tir`.
     record
-        the record of the PrimFunc.
+        the meaning of the PrimFunc (`usmp.ops.records`).
     prim_func
         the PrimFunc.
     """
@@ -138,7 +138,7 @@ class RecordedCall:
 
     @cached_property
     def form(self) -> Form | None:
-        """The form of the PrimFunc."""
+        """The form of the PrimFunc (`usmp.ops.form`), or None if it has none."""
         return form_of(self.prim_func)
 
     def operator(
@@ -204,13 +204,13 @@ class RecordedCall:
 
 
 def is_static(expr: relax.Expr) -> bool:
-    """Return whether it is a nonempty tensor of static shape."""
+    """Return whether an expression is a nonempty tensor of static shape."""
     ty = expr.ty
     return isinstance(ty, relax.TensorType) and has_static_shape(ty) and 0 not in shape_of(expr)
 
 
 def is_integer(expr: relax.Expr) -> bool:
-    """Return whether it is a tensor of 8-bit or 16-bit integers."""
+    """Return whether an expression is a tensor of int8, uint8 or int16."""
     return isinstance(expr.ty, relax.TensorType) and str(expr.ty.dtype) in (
         "int8",
         "uint8",
@@ -220,7 +220,7 @@ def is_integer(expr: relax.Expr) -> bool:
 
 def channels_on(known: Known, operand: relax.Expr, axis: int) -> tuple[ChannelRanges, bool]:
     """Return the value ranges of an operand's channels on an axis, and whether they are known. If
-    not, they are the limits of the type."""
+    not, each is the range of all elements of the operand."""
     ranges = known.get(operand) if isinstance(operand, tvm.ir.Var) else None
     if ranges is not None and ranges.axis == axis:
         return ranges, True

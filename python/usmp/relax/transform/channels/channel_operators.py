@@ -48,7 +48,7 @@ class ChannelOperators:
 def channel_operators_of(
     mod: IRModule, function: relax.Function, refused: Collection[tvm.ir.Var] = ()
 ) -> ChannelOperators:
-    """Collect the operators of a function.
+    """Collect the operators of a function with known channel relations.
 
     Parameters
     ----------
@@ -92,6 +92,7 @@ def _channel_operator(mod: IRModule, known: Known, value: relax.Expr) -> Channel
 
 
 def channel_operator(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
-    """Return an operator that has a record with its channel relations, or None."""
+    """Return the channel relations of a call of a PrimFunc with a record, or None if they are not
+    known."""
     maker = weighted if isinstance(recorded.record, WeightedOp) else by_channel
     return maker(known, recorded)

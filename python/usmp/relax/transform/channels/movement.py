@@ -32,7 +32,8 @@ from usmp.relax.transform.channels.channel_ranges import ChannelRanges, ranges_o
 
 
 def view(known: Known, call: Call) -> ChannelOperator | None:
-    """Return a reshape that keeps the axis of channels or merges it with others, or None."""
+    """Return the channel relations of a reshape that keeps the axis of channels or merges it with
+    others. Return None for other reshapes, or if channels are unknown."""
     data = known.get(call.args[0])
     if data is None:
         return None
@@ -55,7 +56,7 @@ def view(known: Known, call: Call) -> ChannelOperator | None:
 
 
 def permute_dims(known: Known, call: Call) -> ChannelOperator | None:
-    """Return a transposition, or None if channels are unknown."""
+    """Return the channel relations of a transposition, or None if channels are unknown."""
     data = known.get(call.args[0])
     if data is None:
         return None
@@ -71,7 +72,7 @@ def permute_dims(known: Known, call: Call) -> ChannelOperator | None:
 
 
 def pad(known: Known, call: Call) -> ChannelOperator | None:
-    """Return padding of other axes than channels, or None."""
+    """Return the channel relations of a pad of other axes than channels, else None."""
     data = known.get(call.args[0])
     attrs = call.attrs
     widths = [int(width) for width in attrs.pad_width]
@@ -91,7 +92,7 @@ def pad(known: Known, call: Call) -> ChannelOperator | None:
 
 
 def strided_slice(known: Known, call: Call) -> ChannelOperator | None:
-    """Return a slice of other axes, or of a contiguous range of channels, or None."""
+    """Return the channel relations of a slice whose channels are contiguous, else None."""
     data = known.get(call.args[0])
     parts = parts_of(call)
     if data is None or parts is None:
@@ -113,7 +114,8 @@ def strided_slice(known: Known, call: Call) -> ChannelOperator | None:
 
 
 def concat(known: Known, call: Call) -> ChannelOperator | None:
-    """Return a concat along the axis of channels or another axis, or None."""
+    """Return the channel relations of a concat along any axis, or None if channels are unknown or
+    on different axes."""
     if not isinstance(call.args[0], relax.Tuple):
         return None
     parts = list(call.args[0].fields)
@@ -148,8 +150,8 @@ def concat(known: Known, call: Call) -> ChannelOperator | None:
 
 
 def _ranges(known: Known, part: relax.Expr, axis: int) -> tuple[ChannelRanges, bool]:
-    """Return the value ranges of a part, and whether its channels can be removed: not of a
-    constant."""
+    """Return the value ranges of an input of a concat, and whether its channels can be removed.
+    Channels of a constant cannot."""
     if not isinstance(part, GenericConst):
         return channels_on(known, part, axis)
     return ranges_of_constant(part.value.numpy(), axis), False

@@ -96,7 +96,7 @@ def _grouped(operators: Mapping[tvm.ir.Var, ChannelOperator]) -> _Groups:
 def _spread(
     operators: Mapping[tvm.ir.Var, ChannelOperator], groups: _Groups, is_needed: np.ndarray
 ) -> None:
-    """Mark channels that needed channels are computed from, to a fixed point."""
+    """Mark the channels that needed channels are computed from, until nothing changes."""
     while True:
         before = is_needed.sum()
         for var, operator in reversed(list(operators.items())):

@@ -75,11 +75,11 @@ class Products:
             yield span, self.weight[span].astype(np.float64) - self.weight_zero_point
 
     def _sources(self, span: slice) -> np.ndarray:
-        """Return the sources of some outputs."""
+        """Return the data channels that the weights of some outputs multiply."""
         return self.sources if len(self.sources) == 1 else self.sources[span]
 
     def outputs(self, data: ChannelRanges, axis: int) -> ChannelRanges:
-        """Return the value ranges of the output channels, on an axis."""
+        """Return the value ranges of the output channels, which are on `axis` of the output."""
         low, high = self.record.limits.ends
         ends = self.accumulators(data)
         scaled = scaled_ends(ends, self.multiplier, self.shift, self.record.rounding)
@@ -89,8 +89,9 @@ class Products:
     def needs(self, data: ChannelRanges, output: ChannelRanges) -> np.ndarray:
         """Return whether an output channel needs a data channel: (outputs, channels) of bool.
 
-        Each output may read all channels. A constant output needs none. A constant channel is not
-        needed if it is the zero point, or if no weight for it is ever in padding.
+        An output needs the channels for which it has nonzero weights; a constant output needs none.
+        A constant channel is not needed if it is the zero point, or if, for every output, its
+        nonzero weights are never in padding.
         """
         used = (self.weight != self.weight_zero_point) & self.taps.inside[None, :, :, None]
         at_border = (used & self.taps.outside[None, :, :, None]).any(axis=(1, 2))

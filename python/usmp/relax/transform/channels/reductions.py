@@ -17,7 +17,7 @@ from usmp.relax.transform.channels.value_bounds import Ends, scaled_ends
 
 
 def shifted_ends(ends: Ends, amount: int) -> Ends:
-    """Return the ends plus a number."""
+    """Return value ranges, each moved by `amount`."""
     return ends[0] + amount, ends[1] + amount
 
 

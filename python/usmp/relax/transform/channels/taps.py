@@ -16,8 +16,8 @@ class Taps:
     Parameters
     ----------
     inside, outside
-        whether, for some output element, the kernel element is on the data, or in padding, which
-        counts as the zero point: (kernel height, kernel width) of bool.
+        whether, for some output element, the kernel element is on the data, or in padding (which
+        has the value of the zero point): (kernel height, kernel width) of bool.
     """
 
     inside: np.ndarray
@@ -49,7 +49,7 @@ def all_reach(window: Window, side: int) -> bool:
 
 def _reach(first: np.ndarray, step: int, count: int, extent: int) -> np.ndarray:
     """Return whether one of the `count` positions `first`, `first + step`, ... is in [0, extent).
-    It takes constant time for each `first`, because a small file may have large windows.
+    Take constant time for each `first`, because even a small file may have huge windows.
     """
     index = np.maximum(-(first // step), 0)
     reached: np.ndarray = (index < count) & (first + index * step < extent)

@@ -20,7 +20,7 @@ Ends: TypeAlias = "tuple[np.ndarray, np.ndarray]"
 
 
 def elementwise_ends(form: Form, operands: Mapping[Var, Ends]) -> Ends | None:
-    """Return the bounds of the output, or None if the form has a reduction.
+    """Return the bounds of the output, or None if the form has a reduction or no integer output.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ def elementwise_ends(form: Form, operands: Mapping[Var, Ends]) -> Ends | None:
 def scaled_ends(
     ends: Ends, multiplier: np.ndarray | int, shift: np.ndarray | int, rounding: Rounding
 ) -> Ends:
-    """Return the bounds of 32-bit integers times a fixed-point multiplier; those of int32 if it
-    might wrap.
+    """Return the bounds of 32-bit integers times a fixed-point multiplier, or the limits of int32
+    where the product might wrap.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def _is_integer(dtype: str) -> bool:
 
 
 def _bounds(expr: tirx.Expr, buffers: Mapping[Var, Ends]) -> Ends:
-    """Return the bounds of an expression, or those of its type where it may wrap."""
+    """Return the bounds of an expression, or those of its type if it may wrap or is unknown."""
     count = len(next(iter(buffers.values()))[0])
     limits = type_range(str(expr.ty.dtype))
     least, greatest = (np.full(count, limit, np.int64) for limit in limits)

@@ -100,7 +100,8 @@ def _operator(
 
 
 def _bias(products: Products, data: ChannelRanges, output: ChannelRanges, kept: Kept) -> np.ndarray:
-    """Return the bias of all outputs. The bias of a constant output is one of its sums."""
+    """Return the bias of all outputs. A constant output gets its least sum as bias, because its
+    weights become zero."""
     removed = np.ones(data.count, bool)
     removed[kept.of(0, data.count)] = False
     least, _ = products.accumulators(data)

@@ -91,8 +91,8 @@ class FinishFusion(ModulePass):
 class FuseOperators(ModulePass):
     """Legalize, fold constants, fuse element-wise operators into their producers.
 
-    Afterwards the Relax `main` calls only PrimFuncs, reshapes, and slices and concats along the
-    outermost axis, which `LowerMain` supports.
+    Afterwards the Relax `main` calls only PrimFuncs, reshapes, and slices, splits and concats along
+    the outermost axis, which `LowerMain` supports.
 
     Raises
     ------

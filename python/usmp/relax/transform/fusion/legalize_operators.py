@@ -36,7 +36,7 @@ def _keep_contiguous(builder: relax.BlockBuilder, call: relax.Call) -> relax.Exp
 
 
 def _is_computed(builder: relax.BlockBuilder, expr: relax.Expr) -> bool:
-    """Return whether an operator computes the tensor."""
+    """Return whether an operator computes the tensor, or the tensor that it is a view of."""
     if not isinstance(expr, tvm.ir.Var):
         return False
     bound = builder.lookup_binding(expr)
@@ -63,7 +63,7 @@ _LEGALIZE = relax.transform.LegalizeOps(
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.LegalizeOperators")
 class LegalizeOperators(ModulePass):
-    """Run TVM's LegalizeOps, except on possible views and on operators of our own.
+    """Run TVM's LegalizeOps, except on possible views and operators of `usmp.ops.real`.
 
     An operator that only changes the shape becomes an `R.reshape`, which copies nothing. Slices,
     splits and concats along the outermost axis stay, so that `LowerMain` can make them views.

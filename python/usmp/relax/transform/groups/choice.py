@@ -15,7 +15,7 @@ from usmp.relax.transform.groups.pieces import Piece, pieces_of
 from usmp.relax.transform.groups.split import with_pieces
 
 _MOST_TRIALS = 16
-"""Most groups that are tried one by one."""
+"""Most groups for which `groups_to_split` estimates the peak with the group left whole."""
 
 
 Groups: TypeAlias = dict[Var, list[Piece]]
@@ -23,9 +23,10 @@ Groups: TypeAlias = dict[Var, list[Piece]]
 
 
 def groups_to_split(mod: IRModule, options: PlanningOptions) -> tuple[int, ...]:
-    """Return the positions of groups to split, for the lowest estimated peak.
+    """Return the positions, in `groups_in_pieces`, of the groups to split for a low estimated peak.
 
-    It is empty if no split lowers the peak. A group whose split does not matter stays whole.
+    There are none if the peak is no lower with all groups split. Of the first `_MOST_TRIALS`, each
+    group without which the peak does not rise stays whole.
 
     Parameters
     ----------

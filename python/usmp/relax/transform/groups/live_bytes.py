@@ -18,7 +18,7 @@ from usmp.tir.nodes import nodes_of
 from usmp.tir.op_names import op_name
 
 _MOST_STEPS = 20_000
-"""Steps of the search for an order: some tenths of a second."""
+"""Most steps of the search for an order, which take some tenths of a second."""
 
 _VIEWS = names_of(ViewKind.RESHAPE, ViewKind.SLICE)
 """Views of one tensor; `NormalizeCopies` rewrote splits to slices."""
@@ -28,8 +28,9 @@ def estimated_peak(mod: IRModule, options: PlanningOptions) -> int:
     """Estimate the peak of live bytes, in the best order of operators, or in the given order if
     `options` keep it.
 
-    The estimate assumes that each result overlaps operands that die at its operator, and that
-    reshapes, slices and concats are views. It only tells which modules are worth planning.
+    The estimate assumes that reshapes, slices and concats are views, and, if `options` allow
+    overlaps, that each result overlaps the operands that die at its operator. It only tells which
+    modules are worth planning.
 
     Parameters
     ----------

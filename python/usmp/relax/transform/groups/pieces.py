@@ -47,9 +47,9 @@ class Piece:
 def pieces_of(mod: IRModule, group: relax.Function, constants: Collection[Var]) -> list[Piece]:
     """Return the pieces of a group, in order; one if it cannot be split or reads few large tensors.
 
-    A tensor is large for an operator if it has at least as many elements as the result. An operator
-    is merged into the only reader of its result if the merged piece reads at most two large
-    tensors, or no more than the reader did, or if storing the result would round it.
+    A tensor is large for an operator if it has at least as many elements as the operator's result.
+    A piece is merged into the only reader of its result if the merged piece reads at most two large
+    tensors, or no more than the reader did, or if storing the result could change bits of readers.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def _merge_some(
     constants: Collection[Var],
     unstored: Collection[Var],
 ) -> bool:
-    """Merge pieces (keyed by result) into their only readers. Return whether any was merged."""
+    """Merge `pieces` (result -> piece) into their only readers. Return whether any was merged."""
     readers: dict[Var, list[Var]] = {}
     for piece in pieces.values():
         for var in piece.reads:

@@ -1,5 +1,5 @@
-"""Integer operators for QDQ graphs of ONNX and PyTorch: float operators between R.dequantize and
-R.quantize."""
+"""The rewrite of QDQ graphs to integer operators. ONNX and PyTorch write QDQ graphs: float
+operators between R.dequantize and R.quantize."""
 
 from usmp.relax.transform.qdq.channels_last import convolves_images, copies_pay, put_channels_last
 from usmp.relax.transform.qdq.integer_operators import is_quantized, use_integer_operators

@@ -5,7 +5,7 @@
     w = flatten(z)               w  = flatten(permute_dims(z'))
 
 ONNX and PyTorch have channels first. With channels last, the channels of a pixel are contiguous, so
-kernels read them in runs and an output pixel can overwrite its input pixel. Other readers of an
+kernels read whole pixels, and an output pixel can overwrite its input pixel. Other readers of an
 image get the original layout by an R.permute_dims.
 """
 
@@ -46,8 +46,8 @@ def put_channels_last(mod: IRModule, *, of_floats: bool = False) -> IRModule:
     Parameters
     ----------
     of_floats
-        whether to convert float convolutions, too, except transposed ones. Their sums are computed
-        in another order.
+        whether to convert float convolutions, too, but no transposed ones. Float outputs may be
+        rounded otherwise, because sums are computed in another order.
     """
     if not convolves_images(main_function(mod)):
         return mod
@@ -57,7 +57,7 @@ def put_channels_last(mod: IRModule, *, of_floats: bool = False) -> IRModule:
 
 
 def convolves_images(main: relax.Function) -> bool:
-    """Return whether there are 1-D or 2-D convolutions."""
+    """Return whether a function has 1-D or 2-D convolutions, transposed or not."""
     calls = nodes_of(main.body, Call)
     return any(op_name(call) in CONVOLUTIONS for call in calls)
 
@@ -65,7 +65,8 @@ def convolves_images(main: relax.Function) -> bool:
 def copies_pay(as_it_is: IRModule, channels_last: IRModule) -> bool:
     """Return whether a module of integer operators is better with channels last.
 
-    It is if the transpositions that it adds move at most an eighth of the bytes of all operators.
+    The transpositions that channels last adds may move at most an eighth of the bytes that all
+    operators move.
     """
     before, after = (_moved_bytes(mod, "relax.permute_dims") for mod in (as_it_is, channels_last))
     operators = _moved_bytes(as_it_is)
@@ -114,8 +115,8 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
 
 
 def _moved_bytes(mod: IRModule, *names: str) -> list[int]:
-    """Return, for each call in `main` (of these operators, if any), the bytes that it reads and
-    writes, without constants."""
+    """Return, for each call in `main` of an operator in `names`, or of any except reshapes if there
+    are no names, the bytes that it reads and writes, without constants."""
     moved: list[int] = []
 
     def on_binding(binding: relax.VarBinding) -> None:

@@ -1,5 +1,5 @@
-"""A check that 32 bits suffice, because TFLite's kernels wrap where converters break this
-promise."""
+"""A check that 32 bits suffice for accumulators, because the kernels wrap like TFLite's where they
+do not."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ _LARGEST_ZERO_POINT = 2**16
 
 
 def check_int32_range(magnitude: int, real_factor: float) -> None:
-    """Check that integers up to `magnitude` times the factor, and a zero point, fit into int32.
+    """Check that int32 holds integers up to `magnitude`, and their product with the factor plus a
+    zero point. The product is bounded with the factor rounded up to a power of two.
 
     Raises
     ------
     UnsupportedModelError
-        the result may not fit.
+        an integer or a product may not fit.
     """
     shift = quantize_multiplier(real_factor).shift
     if magnitude * 2.0 ** max(shift, 0) + _LARGEST_ZERO_POINT >= 2**31:

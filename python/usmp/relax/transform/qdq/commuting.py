@@ -93,8 +93,8 @@ def match_clamp(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | 
 
 
 def limits_of(call: Call) -> tuple[float, float] | None:
-    """Return the real limits of a clamp. If the lower one is greater, R.clip returns the lower
-    one."""
+    """Return the real limits of a clamp, or None if they are not constant. If the lower limit is
+    greater, R.clip returns the lower one."""
     if call.op.name == "relax.nn.relu":
         return 0.0, float("inf")
     if call.op.name == "relax.nn.relu6":
@@ -126,7 +126,7 @@ def _stored(real: np.ndarray, output: Output) -> np.ndarray:
 
 
 def match_move(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """Match a move of one tensor, and quantize the fill value of a pad."""
+    """Match an operator that only moves elements (`move_of`), and quantize its fill value."""
     move = move_of(graph, expr)
     if move is None or (move.fill is not None and np.isnan(move.fill)):
         return None
@@ -137,7 +137,7 @@ def match_move(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | N
 
 
 def match_join(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """Match R.concat and R.stack, with each part at the scale of the result."""
+    """Match R.concat and R.stack, with each input quantized to the scale of the result."""
     call = graph.call(expr, "relax.concat", "relax.stack")
     fields = None if call is None else getattr(graph.resolve(call.args[0]), "fields", None)
     if call is None or fields is None:
@@ -152,7 +152,7 @@ def match_join(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | N
 
 
 def match_extreme_of_two(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """Match R.maximum and R.minimum, broadcast."""
+    """Match R.maximum and R.minimum, also with broadcast operands."""
     call = graph.call(expr, "relax.maximum", "relax.minimum")
     if call is None:
         return None

@@ -90,7 +90,7 @@ def _weight(graph: Graph, call: Call) -> IntegerConstant | None:
     ordered = weight.transposed([layout.index(axis) for axis in "OHWI" if axis in layout])
     if "H" in layout:
         return ordered
-    # The new axis comes after the first one, the only axis whose scales are supported.
+    # The new axis comes second, so scales along axis 0, the only supported ones, stay valid.
     quantization = ordered.quantization
     return IntegerConstant(ordered.values[:, None], quantization)
 
@@ -119,7 +119,10 @@ def _sides(
     data: tuple[int, int, int, int],
     output: tuple[int, int, int, int],
 ) -> tuple[TransposedSide, TransposedSide]:
-    """Return rows and columns of a transposed convolution; data and output are NHWC extents."""
+    """Return the geometry of a transposed convolution along rows and along columns.
+
+    `data` and `output` are NHWC extents.
+    """
     strides, padding = pair(call.attrs.strides), padding_before(call.attrs.padding)
     rows, columns = (
         TransposedSide(

@@ -13,7 +13,7 @@ from usmp.ops.views import RESHAPES, ViewKind, names_of, order_of, parts_of, who
 from usmp.relax.transform.qdq.graph import Graph
 
 _MOVES = names_of(ViewKind.RESHAPE, ViewKind.PERMUTE, ViewKind.SLICE, ViewKind.GATHER)
-"""Operators with one input and one output tensor; parts of a split are matched one by one."""
+"""Operators with one input and one output tensor; `_part` handles the results of R.split."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Move:
     source
         the tensor that is read.
     rebuild
-        returns this move of another tensor, with an integer as fill value.
+        function (tensor, integer fill value) -> the same operator applied to this tensor.
     fill
         the real fill value of new elements; None if there are none.
     order
@@ -42,7 +42,7 @@ class Move:
 
 
 def move_of(graph: Graph, expr: relax.Expr) -> Move | None:
-    """Return the move that computes `expr`, or None."""
+    """Return the move that computes `expr`, or None if another operator does."""
     resolved = graph.resolve(expr)
     if isinstance(resolved, relax.TupleGetItem):
         return _part(graph, resolved)

@@ -16,11 +16,12 @@ from usmp.support.errors import UnsupportedModelError
 
 _SUMS = {"relax.add": quantized.add, "relax.subtract": quantized.subtract}
 _FINEST = {"int8": 2.0**12, "uint8": 2.0**12, "int16": 2.0**6}
-"""Largest ratio of input to output scale of a sum; terms have 20 fractional bits, of int16 15."""
+"""Largest ratio of input to output scale of a sum, because terms have only 20 fractional bits
+(int16: 15)."""
 
 
 def match_elementwise(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
-    """Match R.add, R.subtract or R.multiply, broadcast; one operand may be a constant."""
+    """Match R.add, R.subtract or R.multiply, also with a broadcast or constant operand."""
     call = graph.call(expr, *_SUMS, "relax.multiply")
     if call is None:
         return None
@@ -38,7 +39,7 @@ def match_elementwise(graph: Graph, expr: relax.Expr, output: Output) -> relax.E
 
 
 def _at(graph: Graph, value: relax.Expr, before: Quantization, after: Quantization) -> Operand:
-    """Requantize integers if necessary."""
+    """Return integers with the quantization `after`, requantized if `before` differs."""
     if before == after:
         return value, before
     emitted = graph.builder.emit(value)

@@ -14,7 +14,7 @@ from usmp.relax.static_shapes import flatten_types
 from usmp.tir.nodes import fields_of
 
 _UNCOUNTED = ("relax.quantize", "relax.dequantize", "relax.shape_of", *RESHAPES)
-"""Operators at the borders of integers, and operators that read no element."""
+"""Conversions between floats and integers, and operators that read no element."""
 
 
 def float_operators(main: relax.Function) -> Counter[str]:

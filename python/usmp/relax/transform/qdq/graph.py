@@ -46,9 +46,9 @@ class Graph:
     lookup
         returns the expression that a variable is bound to, or None.
     matcher
-        matches any expression.
+        function that tries all matchers of operators on an expression.
     known
-        integers that were matched in the current block.
+        (float variable, output) -> its integers, of those matched in the current block.
     """
 
     builder: relax.BlockBuilder
@@ -73,7 +73,8 @@ class Graph:
         return integers
 
     def resolve(self, expr: relax.Expr) -> relax.Expr:
-        """Resolve variables and elements of tuples to the expression that they stand for."""
+        """Return the expression that a variable or an element of a tuple is bound to, through other
+        variables; return other expressions as they are."""
         while True:
             if isinstance(expr, tvm.ir.Var):
                 bound = self.lookup(expr)
@@ -121,7 +122,8 @@ class Graph:
         )
 
     def output_of(self, quantize: Call) -> Output | None:
-        """Return the output of an R.quantize, or None if it does not have one constant scale."""
+        """Return the output of an R.quantize, or None if it has several scales, scales that are not
+        constant, or a type not in `INTEGER_TYPES`."""
         dtype = str(quantize.attrs.out_dtype)
         quantization = self.quantization(quantize, dtype) if dtype in INTEGER_TYPES else None
         if quantization is None or not quantization.is_per_tensor:

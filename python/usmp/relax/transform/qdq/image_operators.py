@@ -68,7 +68,8 @@ class Images:
         return self.builder.emit(permuted(value, to_channels_last(len(shape_of(value)))))
 
     def is_quantized(self, argument: relax.Expr) -> bool:
-        """Return whether a tensor is dequantized from computed integers, possibly with moves."""
+        """Return whether the chain of first operands of a tensor leads to an R.dequantize of
+        integers that are not constant."""
         while isinstance(argument, Var) and argument in self.bound:
             value = self.bound[argument]
             if not isinstance(value, Call) or not value.args:

@@ -18,14 +18,14 @@ PoolingWindow = tuple[Window, Layout, tuple[int, ...]]
 
 
 def image_layout(data: object, out: object) -> Layout | None:
-    """Return the layout of data as a 2-D image, or None if it is no known one or differs from the
-    output's."""
+    """Return the layout of data as a 2-D image, or None if it is not in `_LAYOUTS` or differs from
+    the output's layout."""
     same = str(out or data) == str(data)
     return Layout(_LAYOUTS[str(data)]) if same and str(data) in _LAYOUTS else None
 
 
 def image_shape(shape: Sequence[int], layout: Layout) -> tuple[int, ...]:
-    """Return the shape of data as a 2-D image: without a height, it is 1."""
+    """Return the shape of data as a 2-D image; a 1-D image gets the height 1."""
     if len(shape) == 4:
         return tuple(shape)
     position = layout.axes.index("H")
@@ -52,8 +52,8 @@ def reshaped(builder: relax.BlockBuilder, value: relax.Expr, shape: Sequence[int
 
 
 def pool_window(call: Call) -> PoolingWindow | None:
-    """Return the kernel window of a pool, or None if it is dilated or covers only padding at some
-    position."""
+    """Return the `PoolingWindow` of a pool, or None if its layout is not supported, or if the
+    kernel window is dilated or covers only padding at some position."""
     attrs = call.attrs
     layout = image_layout(attrs.layout, attrs.out_layout)
     if layout is None or any(int(d) != 1 for d in attrs.dilation):

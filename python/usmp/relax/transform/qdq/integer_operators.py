@@ -80,7 +80,8 @@ def is_quantized(main: relax.Function) -> bool:
 
 @mutator
 class _Rewriter(PyExprMutator):  # type: ignore[misc]
-    """A mutator that replaces each R.quantize whose input integer operators can compute."""
+    """A mutator that replaces each R.quantize whose input integer operators can compute, and lets
+    R.argmax and R.argmin read integers."""
 
     def __init__(self, mod: IRModule) -> None:
         super().__init__(mod)
@@ -96,7 +97,7 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
 
     @keeps_span
     def visit_call_(self, call: Call) -> relax.Expr:
-        """Replace an R.quantize by an integer operator."""
+        """Replace an R.quantize by an integer operator, or the operand of R.argmax or R.argmin."""
         call = self.visit_expr_post_order(call)
         name = op_name(call)
         if name in _ARG_EXTREMES:
@@ -145,7 +146,8 @@ def _quantized(graph: Graph, quantize: Call) -> relax.Expr | None:
 
 
 def _of_integers(graph: Graph, call: Call) -> relax.Expr:
-    """Return an R.argmax or R.argmin of integers, which have the order of the real numbers."""
+    """Return the R.argmax or R.argmin of the integers that its operand is dequantized from, because
+    they have the order of the real numbers. Return `call` if there are none."""
     data = operands.integers(graph, call.args[0])
     if data is None:
         return call

@@ -27,7 +27,7 @@ from usmp.tir.nodes import nodes_of
 from usmp.tir.op_names import op_name
 
 Parameters = tuple[float, int] | None
-"""Scale and zero point of a tensor; None if it is not quantized, or along an axis."""
+"""Scale and zero point of a tensor; None if it is not quantized, or has scales along an axis."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,8 @@ def _dequantized(main: relax.Function, graph: Graph) -> dict[str, Parameters]:
 
 
 def _quantized(main: relax.Function, graph: Graph) -> list[Parameters]:
-    """Return the quantization of the R.quantize that computes each output."""
+    """Return the quantization of each output that is no state, from the R.quantize that computes
+    it."""
     results = _flatten(graph, main.body.body)
     kept = {int(state.output) for state in states_of(main)}
     if len(results) != len(flatten_types(main.body.body.ty)):

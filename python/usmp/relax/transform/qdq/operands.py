@@ -29,7 +29,7 @@ class IntegerTensor:
     quantization
         their per-tensor quantization.
     moves
-        moves from the source to the operator, each with its integer fill value.
+        (move, integer fill value) of each operator between the source and the reader, in order.
     """
 
     source: relax.Expr
@@ -78,8 +78,8 @@ class IntegerConstant:
 
 
 def integers(graph: Graph, expr: relax.Expr) -> IntegerTensor | None:
-    """Return the computed integers that a float tensor is dequantized from, if they have one
-    scale."""
+    """Return the computed integers that a float tensor is dequantized from, and the moves after
+    that. Return None for several scales, or a fill value that no integer represents exactly."""
     if 0 in shape_of(expr):
         return None
     moves: list[Move] = []
@@ -116,8 +116,8 @@ def _exact_integer(real: float, quantization: Quantization) -> int | None:
 
 
 def integer_constant(graph: Graph, expr: relax.Expr) -> IntegerConstant | None:
-    """Return the constant integers that a float tensor is dequantized from, in its shape and
-    order."""
+    """Return the constant integers that a float tensor is dequantized from, with the tensor's shape
+    and order of axes, or None."""
     transposed = graph.call(expr, "relax.permute_dims")
     if transposed is not None:
         inner = integer_constant(graph, transposed.args[0])
@@ -137,7 +137,7 @@ def integer_constant(graph: Graph, expr: relax.Expr) -> IntegerConstant | None:
 
 
 Operand: TypeAlias = "tuple[relax.Expr, Quantization]"
-"""Integers of one scale."""
+"""Integers, and their per-tensor quantization."""
 
 
 def quantized_operands(graph: Graph, call: Call) -> tuple[Operand, Operand] | None:

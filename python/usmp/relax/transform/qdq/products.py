@@ -107,7 +107,7 @@ def match_batch_product(graph: Graph, expr: relax.Expr, output: Output) -> relax
 
 
 def clamped(graph: Graph, value: Call, output: Output) -> relax.Expr:
-    """Clamp the result of an operator without limits to those of the output."""
+    """Clamp the result of an operator that supports no output limits to those of `output`."""
     if output.limits == output.quantization.limits():
         return value
     emitted = graph.builder.emit(value)

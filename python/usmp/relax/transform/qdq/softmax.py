@@ -21,8 +21,8 @@ _FINE = Quantization("int16", (2.0**-16,), (-(2**15),))
 def match_softmax(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
     """Match R.nn.softmax over the last axis.
 
-    TFLite's converters give the result scale 1/256. For other scales it is computed in 16 bits
-    first, and rounded once more.
+    TFLite's converters give the result scale 1/256. For other scales softmax is computed in 16 bits
+    first, and then requantized, which rounds once more.
     """
     call = graph.call(expr, "relax.nn.softmax")
     data = None if call is None else integers(graph, call.args[0])

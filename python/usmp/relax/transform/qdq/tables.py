@@ -35,7 +35,7 @@ def match_table(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | 
         return None
     table = _table(function, data, output)
     value = data.emit(graph.builder)
-    # Scalar constants of more axes than the tensor broadcast it to more axes.
+    # A scalar constant with more axes than the tensor adds axes, which a table cannot do.
     if table is None or shape_of(value) != shape_of(expr):
         return None
     record = Table((data.quantization,), (output.quantization,))
@@ -43,7 +43,7 @@ def match_table(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | 
 
 
 def _table(function: Function, data: IntegerTensor, output: Output) -> dict[int, int] | None:
-    """Return input integer -> quantized result, or None if a result is NaN."""
+    """Return input integer -> quantized result, or None if some result is NaN or undefined."""
     before, after = data.quantization, output.quantization
     least, greatest = integer_limits(before.dtype)
     table = {}

@@ -93,7 +93,8 @@ def rescale_and_bias(
     Raises
     ------
     UnsupportedModelError
-        the bias is not one number a channel, or 32 bits do not suffice.
+        the bias is not one number a channel, or accumulators of 32 bits are too small, or their
+        scale is too coarse for the bias.
     """
     channels = shape[axis]
     weight_scales = weight.quantization.scales

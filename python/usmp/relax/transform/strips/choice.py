@@ -29,8 +29,8 @@ class _Way:
     Parameters
     ----------
     chain
-        the chain, of one strip if it is not split; None for an operator that does not support
-        strips.
+        the chain, of one strip if it is not split; None for a single operator that has to run
+        whole.
     """
 
     chain: StripChain | None
@@ -43,8 +43,8 @@ _Ways: TypeAlias = Mapping[tuple[int, int], Sequence[_Way]]
 
 
 def strip_choices(main: StripMain, extra_macs: int) -> list[list[StripChain]]:
-    """Return choices of disjoint chains that may take less memory in strips, the best estimate
-    first.
+    """Return choices of disjoint chains that may take less memory in strips. Choices with more
+    extra multiply-accumulates allowed (`_SHARES`) come first.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def strip_choices(main: StripMain, extra_macs: int) -> list[list[StripChain]]:
     ways = _ways(main, extra_macs)
     estimates: tuple[_Estimate, ...] = (lambda b: b.by_columns, lambda b: b.by_rows)
     choices: list[tuple[int, list[StripChain]]] = []
-    # Choices that the estimate does not prefer to no strips are hardly worth a plan.
+    # Choices that do not lower the estimate of no strips are hardly worth a plan.
     unsplit = [_min_max(len(main.operators), ways, estimate, 0)[0] for estimate in estimates]
     for share in _SHARES:
         for estimate, as_it_is in zip(estimates, unsplit, strict=True):

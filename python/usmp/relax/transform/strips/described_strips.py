@@ -1,4 +1,4 @@
-"""Modules in strips, and their attribute `strips`."""
+"""Modules with chains of operators in strips, and their attribute `strips`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from usmp.relax.transform.strips.strip_chain import StripChain, StripMain, strip
 def choices_of_strips(
     mod: IRModule, options: PlanningOptions
 ) -> tuple[StripMain, list[list[StripChain]]] | None:
-    """Return the main function of a module and its choices of strips, the best estimate first.
+    """Return the main function of a module and its choices of strips (see `strip_choices`).
 
     Returns
     -------

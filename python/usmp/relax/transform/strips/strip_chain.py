@@ -173,8 +173,9 @@ class StripChain:
 
 
 def strip_chain(main: StripMain, start: int, stop: int, count: int) -> StripChain | None:
-    """Split the operators from `start` to before `stop` into `count` strips. Return None unless all
-    of them support strips and only the last result has other readers."""
+    """Split the operators from `start` to before `stop` into `count` strips. Return None if one of
+    them does not support so many, if other operators read a result before the last one, or if a
+    tensor is streamed row by row."""
     operators = main.operators[start:stop]
     if any(operator is None for operator in operators):
         return None

@@ -77,6 +77,7 @@ def _beside(main: StripMain, start: int, stop: int, keeps_data: bool) -> int:
     ----------
     keeps_data
         whether inputs that die in the chain stay live to its end, because every strip reads them.
+        Otherwise outputs can overwrite them.
     """
     kept = dying = outputs = 0
     for tensor in main.tensors.values():
@@ -95,7 +96,8 @@ def _beside(main: StripMain, start: int, stop: int, keeps_data: bool) -> int:
 def _rings(
     main: StripMain, chain: StripChain, rows: Mapping[tvm.ir.Var, tuple[int, int]]
 ) -> tuple[int, int]:
-    """Return the bytes of ring buffers in the largest strip, if they hold rows and if pixels.
+    """Return the bytes of ring buffers in the largest strip, if they hold rows, and if they hold
+    pixels.
 
     Parameters
     ----------
@@ -159,8 +161,8 @@ def _rows_kept(main: StripMain, start: int, stop: int) -> dict[tvm.ir.Var, tuple
 
 
 def _kept(apart: np.ndarray, reads: list[AxisRead]) -> int:
-    """Return the rows of a ring buffer: those of a kernel window, or the lag between two
-    readers."""
+    """Return the rows of a ring buffer: those of the largest kernel window, or, if greater, the lag
+    between two readers."""
     kept = max(read.count for read in reads)
     if len(reads) > 1 and len(apart) > 1:
         kept = max(kept, int(apart[1:].max()))
