@@ -26,7 +26,7 @@ _SAME_ATTRIBUTES = (
     *("relax.negative", "relax.nn.relu", "relax.permute_dims", "relax.quantize", "relax.sigmoid"),
     *("relax.subtract", "relax.tanh"),
 )
-"""Operators of Relax whose attributes hold for any part of an axis."""
+"""Operators of Relax whose attributes stay valid if only some indices of an axis are computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,8 @@ class AxisOperator:
         Parameters
         ----------
         given, tensors
-            parameter index -> the index range of an operand that is available, and its tensor.
+            parameter index -> the available index range of the operand, and the tensor that has
+            this range.
         """
         shape = list(shape_of(self.call))
         shape[self.access.axis] = indices[1] - indices[0]
@@ -89,7 +90,7 @@ class AxisOperator:
     def _record(
         self, record: QuantizedOp, indices: Interval, given: Mapping[int, Interval]
     ) -> QuantizedOp:
-        """Return the record of a part, with the padding at the part's first row or column."""
+        """Return the record for some indices, with the padding before the first of them."""
         if not isinstance(record, WindowedOp):
             return record
         (top, left), read = record.padding, self.access.reads[0]
@@ -172,10 +173,10 @@ def _of_prim_func(
 
 
 def _describes_parts(record: QuantizedOp, access: AxisAccess) -> bool:
-    """Return whether a record holds for each part.
+    """Return whether a record stays valid if only some indices of the axis are computed.
 
-    The record of a window operator holds along rows and columns. Other records hold if they contain
-    no extents or positions, and each index is computed from equal indices of the operands.
+    The record of a window operator does along rows and columns. Other records do if they contain no
+    extents or positions, and each index is computed from equal indices of the operands.
     """
     if isinstance(record, WindowedOp):
         return set(access.reads) == {0} and record.layout.data.axes[access.reads[0].axis] in "HW"

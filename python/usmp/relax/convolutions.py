@@ -20,7 +20,7 @@ def convolution_like(
     weight
         the weights; by default those of `call`.
     changed
-        attribute -> new value, by the parameter names of `relax.op.nn`.
+        attribute -> new value; names are those of the parameters in `relax.op.nn`.
     """
     attrs = call.attrs
     padding = {"output_padding": list(attrs.output_padding)} if "transpose" in call.op.name else {}

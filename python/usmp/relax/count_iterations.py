@@ -39,7 +39,7 @@ def check_iterations(mod: IRModule) -> None:
     Raises
     ------
     LimitError
-        an operator does not, as a pooling window of 2^30 by 2^30; the message names it.
+        an operator runs longer, as a pool with a window of 2^30 by 2^30; the message names it.
     """
     for variable, func in mod.functions.items():
         if isinstance(func, tirx.PrimFunc):

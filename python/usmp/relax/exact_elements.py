@@ -50,7 +50,8 @@ def exact_elements(func: tirx.PrimFunc, arguments: list[Elements]) -> Elements |
 
 
 def _element(func: tirx.PrimFunc) -> tuple[tirx.BufferStore, Definitions] | None:
-    """Return the store to the result, if the PrimFunc is one loop over each axis around it."""
+    """Return the store to the result, and the values of its loop variables, if the PrimFunc is
+    nothing but this store in one loop over each axis."""
     loops: list[tirx.For] = []
     bound: dict[tirx.Var, tirx.Expr] = {}
     stmt = func.body
@@ -80,7 +81,7 @@ def _element(func: tirx.PrimFunc) -> tuple[tirx.BufferStore, Definitions] | None
 
 
 def _is_plain(realize: s_tir.SBlockRealize) -> bool:
-    """Return whether the block only names its iterations."""
+    """Return whether the block has no predicate, no initialization and no buffers of its own."""
     block = realize.block
     is_always = is_const_int(realize.predicate, 1) and block.init is None
     return is_always and not block.alloc_buffers and not block.match_buffers
@@ -125,7 +126,8 @@ def _operation(value: tirx.Expr) -> tuple[np.ufunc, list[tirx.Expr]] | None:
 def _operand(
     operand: tirx.Expr, constants: Mapping[tirx.Var, Elements], definitions: Definitions
 ) -> Elements | None:
-    """Return the elements that an operand loads, or the number that it is."""
+    """Return the elements that an operand loads, or a constant operand that TVM does not simplify,
+    or None."""
     if isinstance(operand, TensorLoad):
         return _loaded(operand, constants, definitions)
     if not isinstance(operand, tirx.FloatImm):

@@ -54,7 +54,7 @@ def _folded_block(block: relax.DataflowBlock, known: _Known, mod: IRModule) -> r
         if isinstance(binding, relax.VarBinding):
             elements = _result(binding.value, known, mod)
             if elements is not None:
-                # By default, 64 bits would become 32.
+                # Name the type, because by default relax.const makes 64 bits 32.
                 known[binding.var] = relax.const(elements, str(elements.dtype))
                 binding = relax.VarBinding(binding.var, known[binding.var], binding.span)
         bindings.append(binding)

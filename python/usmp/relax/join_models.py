@@ -27,8 +27,8 @@ from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, with_new_symbol
 def join_models(models: Mapping[str, IRModule], shared_state: bool = False) -> IRModule:
     """Join modules into one, so that they may run in turn in one memory.
 
-    The `main` of a model becomes the entry that is called as the model; of a model with several
-    entries each becomes `<model>_<entry>`.
+    The `main` of a model becomes the entry with the model's name; if a model has several entries,
+    each becomes `<model>_<entry>`.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _functions(
         else:
             variables[variable] = GlobalVar(entries.get(name) or unique_names.unique(name))
             if isinstance(variable.ty, relax.FuncType):
-                # The type of its calls follows from it.
+                # Relax derives the types of calls from the type of the variable.
                 relax.expr._update_type(variables[variable], variable.ty)
     for variable, new in variables.items():
         func, name = mod.functions[variable], str(variable.name_hint)

@@ -37,7 +37,7 @@ class LimitError(UnsupportedModelError):
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits that a model has to keep.
+    """Limits of a model.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
         """Return an expression whose calls without a span have the operator's.
 
         Nested calls (`is_read`) are bound here, because they lose their spans where TVM binds them.
-        `bound` holds the expressions that are done.
+        `bound` maps expressions that are done to their results.
         """
         if expr in bound:
             return bound[expr]

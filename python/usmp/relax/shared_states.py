@@ -26,8 +26,8 @@ def share_states(modules: Mapping[str, IRModule]) -> dict[str, IRModule]:
     """Make states of equal names one state in all entries.
 
     A state that no entry changes becomes a constant. Nonzero initial values are set by the first
-    run, of whichever entry. So each entry gets the initial values of all states that it shares with
-    other entries, directly or through others.
+    run, of whichever entry. So entries that share a state, directly or through further entries, get
+    the nonzero initial values of each other's states.
 
     Parameters
     ----------
@@ -71,7 +71,8 @@ def share_states(modules: Mapping[str, IRModule]) -> dict[str, IRModule]:
 def check_initial_values(functions: Mapping[str, relax.Function], limits: Limits) -> None:
     """Check that the first runs of all entries set no more states than there may be operators.
 
-    Each entry initializes all states that it shares, so a small file can ask for much code.
+    Entries also initialize states of other entries (see `share_states`), so a small file can ask
+    for much code.
 
     Parameters
     ----------
@@ -216,7 +217,8 @@ def _in_full(state: StateInfo, ty: relax.TensorType) -> StateInfo:
 def _set_together(
     modules: dict[str, IRModule], names: Mapping[str, list[str]], states: Mapping[str, StateInfo]
 ) -> None:
-    """Give each entry the initial values of shared states that it does not have, and a flag."""
+    """Give each entry the initial values of its group's states that it lacks, and the name of the
+    group's flag of the first run."""
     groups = _groups(names, states)
     flags = UniqueNames(states)
     for group, members in groups:

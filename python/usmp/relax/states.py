@@ -28,8 +28,8 @@ def states_of(main: relax.Function, entry: str = ONLY_ENTRY) -> list[StateInfo]:
     Raises
     ------
     ValueError
-        a state is no parameter of `main`, its value after the run is no result of `main` or has
-        another type, or its alignment is no power of two.
+        a state is no parameter of `main`, its value after the run is no result of `main`, its
+        initial or new value has another type, or its alignment is no power of two.
     """
     states = STATES_ATTR.of(main) or ()
     if not isinstance(states, Sequence) or not all(isinstance(s, StateInfo) for s in states):

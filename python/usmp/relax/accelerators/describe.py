@@ -158,7 +158,7 @@ class _Reader:
         return function if isinstance(function, relax.Function) else None
 
     def _operator_prim_func(self, call: Call) -> Value:
-        """Add a quantized operator, with constants as TFLite defines the operator."""
+        """Add the operator of a PrimFunc; with a record, under its kind and with quantization."""
         record = record_of(call, self.mod)
         operands = call.args[1].fields
         tensors = [self._value(e) for e in operands if not isinstance(e, GenericConst)]

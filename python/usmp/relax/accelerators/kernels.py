@@ -121,7 +121,7 @@ def workspace_of(facts: KernelFacts, tensors: Tensors, symbol: str) -> int:
     Raises
     ------
     ValueError
-        the number is negative.
+        the number is negative or no integer.
     """
     stated = facts.workspace_bytes
     size = _bytes(stated(tensors) if callable(stated) else stated, "a workspace", symbol)
@@ -133,7 +133,7 @@ def workspace_of(facts: KernelFacts, tensors: Tensors, symbol: str) -> int:
 def extern_kernel(
     facts: KernelFacts, parameters: Sequence[AcceleratorParameter], symbol: str
 ) -> ExternKernel | None:
-    """Return the facts by positions of tensors, or None if nothing is stated.
+    """Return the facts for the planner, with tensors by position, or None if nothing is stated.
 
     Raises
     ------

@@ -27,8 +27,8 @@ class GroupStage(Stage):
 
     Groups that read more than two large tensors, as a sum of products, are split into several
     PrimFuncs if an estimate says that fewer bytes are live then. Results are the same, to the bit.
-    The fused form is taken if memory allows it, because it takes fewer instructions. The value
-    lists the positions of the groups that are split.
+    The fused form is taken if memory allows it, because it takes fewer instructions. The value of a
+    choice lists the positions of the groups that are split.
     """
 
     name = GROUPS

@@ -15,7 +15,8 @@ FIRST, LAST = Choice("NCHW", "channels first (NCHW)", (1,)), Choice("NHWC", "cha
 
 
 Forms: TypeAlias = tuple[IRModule, IRModule | None]
-"""A module with the channels of images as they are, and with channels last (None if equal)."""
+"""A module with the channels of images as they are, and with channels last; None if that form is
+equal or not worth a plan."""
 
 
 class LayoutStage(Stage):

@@ -31,9 +31,9 @@ _NONE = Choice((), "no strips", (0,))
 class StripStage(Stage):
     """Choose chains of integer operators that are computed in strips (see `SplitIntoStrips`).
 
-    The value lists (start, stop, number of strips) for each chain. Of two equal plans, the one with
-    fewer multiply-accumulates is taken. With `tir.usmp.optimize=speed` there are strips only if the
-    module does not fit without.
+    The value of a choice lists (start, stop, number of strips) for each chain. Of two plans of
+    equal bytes, the one with fewer multiply-accumulates is taken. With `tir.usmp.optimize=speed`
+    there are strips only if the module does not fit without.
     """
 
     name = STRIPS

@@ -244,7 +244,7 @@ def _solved(
         (slot_of[pair.written], slot_of[pair.dying]): pair.allowed.distance
         for pair in overlaps
         if not pair.allowed.is_exact
-        # Only the last tensor of one slot and the first of the other are live together here.
+        # Then the two slots are live together only in the call that writes `written`.
         and slots[slot_of[pair.written]][0] == pair.written
         and slots[slot_of[pair.dying]][-1] == pair.dying
     }
@@ -261,8 +261,8 @@ def _solved(
 
 
 def _slots(sizes: Mapping[int, int], exact: Iterable[Overlap]) -> list[list[int]]:
-    """Group tensors that share one offset in turn, because an output may overlap an input only if
-    both have equal offsets."""
+    """Group tensors that share one offset in turn: with an exact overlap, the output may overlap
+    the input only at an equal offset."""
     follows: dict[int, int] = {}
     is_taken: set[int] = set()
     for pair in exact:

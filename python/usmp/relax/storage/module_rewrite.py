@@ -136,7 +136,7 @@ class FunctionRewriter:
         )
 
     def operator(self, name: str, shared: tuple[SharedParameter, ...]) -> GlobalVar:
-        """Return a PrimFunc whose parameters share memory."""
+        """Return the variant of the PrimFunc `name` whose parameters share memory."""
         key = name, shared
         if key not in self._shared:
             # With new variables, because two functions must not share any.

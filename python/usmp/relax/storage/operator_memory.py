@@ -92,8 +92,8 @@ class OperatorMemory:
         self._flat: _Flat | None = None
 
     def takes_offset(self, index: int) -> bool:
-        """Return whether it accesses a parameter only element by element, so that the buffer may
-        begin at an offset from its pointer."""
+        """Return whether the PrimFunc accesses a parameter only element by element, so that the
+        buffer may begin at an offset from its pointer."""
         if index not in self._takes:
             self._takes[index] = self._is_by_elements(index)
         return self._takes[index]
@@ -153,8 +153,8 @@ class OperatorMemory:
                 )
                 return _in_order(self._flat, dying, written, is_read)
         is_one_shape = structural_equal(list(params[dying].shape), list(params[written].shape))
-        # The remaining parameter has to determine the sizes of the other one. Besides, GPU kernels
-        # get a view of another shape as a separate pointer that is marked noalias.
+        # Only one of the two parameters remains, and has to determine the sizes of both. Besides,
+        # GPU kernels get a view of another shape as a separate pointer that is marked noalias.
         may_share = is_one_shape or (
             not accesses.has_threads and all(map(_is_static, (params[dying], params[written])))
         )

@@ -24,9 +24,9 @@ class MemoryStorage:
     bytes
         size of the storage in bytes, at the largest symbolic sizes.
     lower_bound
-        lower bound of the bytes of any plan of these tensors.
+        lower bound of the bytes, given which tensors replace each other in place.
     is_optimal
-        whether the bytes are proved to be minimal.
+        whether the bytes are proved to be minimal, given the same.
     num_tensors
         number of tensors in the storage.
     num_in_place

@@ -123,6 +123,6 @@ def _attribute(name: str, function: relax.Function, key: Attribute[Any]) -> Mapp
 
 
 def alignment_of(size: int) -> int:
-    """Return the alignment of a tensor of `size` bytes: no access is wider than the largest power
-    of two in its size."""
+    """Return the alignment of a tensor of `size` bytes: the largest power of two that is not above
+    `size`, because no access is wider, but at most `ALIGNMENT`."""
     return min(ALIGNMENT, 1 << max(size, 1).bit_length() - 1)

@@ -18,7 +18,7 @@ class AddRootBlocks(ModulePass):
     """Put a root block around the body of each PrimFunc that `R.call_tir` calls and that has none.
 
     TVM's fusion analyzes operators as blocks. The root block is opaque, so nothing is fused with it
-    and its loops stay as they are. PrimFuncs that call others pass them pointers.
+    and its loops stay as they are. PrimFuncs that call others pass pointers instead of buffers.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:

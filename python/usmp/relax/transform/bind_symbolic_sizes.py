@@ -106,7 +106,7 @@ def _mentioned(func: tirx.PrimFunc) -> set[Var]:
 
 def _bound(func: tirx.PrimFunc, values: Mapping[Var, tirx.Expr]) -> tirx.PrimFunc:
     """Specialize a PrimFunc to these values of its shape variables."""
-    # As parameters, because TVM infers a variable only from an extent that is the variable itself.
+    # Make shape variables parameters, because TVM infers `n` from an extent `n`, not from `n + 1`.
     shape_variables = [var for var in values if var not in set(func.params)]
     params = [*func.params, *shape_variables]
     extended = tirx.PrimFunc(params, func.body, func.ret_type, func.attrs)

@@ -163,7 +163,7 @@ def check_prim_func(func: tirx.PrimFunc, name: str, advice: str) -> None:
     Raises
     ------
     UnsupportedModelError
-        it does; the message names the packed function or the loop.
+        the PrimFunc calls a packed function or has a loop in threads; the message names it.
     """
     for call in nodes_of(func.body, Call):
         if op_name(call) in PACKED_CALLS:

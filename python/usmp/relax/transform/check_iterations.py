@@ -18,7 +18,7 @@ class CheckIterations(ModulePass):
     Raises
     ------
     LimitError
-        a PrimFunc does not, as a pooling window of 2^30 by 2^30; the message names it.
+        a PrimFunc runs longer, as a pool with a window of 2^30 by 2^30; the message names it.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:

@@ -18,8 +18,8 @@ class ConvertImageLayout(ModulePass):
 
         relu(conv2d(x, w, NCHW))  ->  relu(conv2d(permute_dims(x), permute_dims(w), NHWC))
 
-    With channels last, an output pixel can overwrite its input pixel, and images are computed row
-    by row. A build takes this form if its memory is within the limit of `tir.usmp.optimize`
+    With channels last, an output pixel can overwrite its input pixel, and images can be computed
+    row by row. A build takes this form if its memory is within the limit of `tir.usmp.optimize`
     (`usmp.relax.stages.FloatLayoutStage`). Results differ in their last bits, because sums are
     computed in another order. Quantized modules are left to `ConvertQDQToIntegers`; modules with
     symbolic sizes stay as they are.

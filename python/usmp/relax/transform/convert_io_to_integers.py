@@ -52,9 +52,9 @@ class ConvertIOToIntegers(ModulePass):
     `input_quantization` and `output_quantization` of the entry. PrimFuncs with records of quantize
     and dequantize are removed like `R.quantize` and `R.dequantize`. An input stays float if
     anything else reads it, or if it is quantized in two ways or along an axis. An output that is
-    computed in float stays, and so do all states. The attribute `io_types` of the module lists
-    converted inputs and outputs with their types ("integers"), and float ones with the reason
-    ("float").
+    computed in float stays float. All states stay as they are. The attribute `io_types` of the
+    module lists converted inputs and outputs with their types ("integers"), and float ones with the
+    reason ("float").
 
     Parameters
     ----------
@@ -144,7 +144,8 @@ class _End:
 
 @dataclass(frozen=True)
 class _Entry:
-    """Inputs by parameter, and outputs by position among all results, without states."""
+    """The inputs of an entry by parameter, and its outputs by position among the results of `main`;
+    states are left out."""
 
     main: _Main
     inputs: Mapping[relax.Var, _End]
@@ -169,7 +170,10 @@ def _check_int8(ends: list[_End]) -> None:
 
 
 def _entry(mod: IRModule, where: str) -> _Entry:
-    """Decide for each input and output of `main`; `where` is the suffix of their titles."""
+    """Decide which inputs and outputs of `main` become integers.
+
+    `where` is the suffix of their titles.
+    """
     main = _Main(_simplified(mod))
     quantization, states = io_quantization(main.function), states_of(main.function)
     names = {str(state.name) for state in states if not state.is_input}
@@ -196,7 +200,8 @@ def _entry(mod: IRModule, where: str) -> _Entry:
 
 
 def _simplified(mod: IRModule) -> IRModule:
-    """Return `main` without dead code, which could read an input, and without renamed variables."""
+    """Return the module without dead code, which could read an input, and without variables that
+    only rename others."""
     for simplify in (
         MakeParameterNamesUnique(),
         relax.transform.Normalize(),

@@ -60,8 +60,8 @@ def _fold_constants(mod: IRModule) -> IRModule:
 
 
 def _takes_addresses(func: tirx.PrimFunc) -> bool:
-    """Return whether parameters are pointers: TVM would pass that of a struct, which the function
-    then overwrites."""
+    """Return whether parameters are pointers. TVM would pass the address of a tensor's struct, and
+    the function would overwrite the struct."""
     return any(isinstance(param.ty, PointerType) for param in func.params)
 
 
@@ -75,7 +75,7 @@ def _undefined(mod: IRModule) -> set[GlobalVar]:
 
 
 def _take_long(mod: IRModule) -> set[GlobalVar]:
-    """Return functions called on constants alone that exceed the iterations of compile time."""
+    """Return functions called on constants alone for which `_MOST_ITERATIONS` do not suffice."""
     iterations: dict[GlobalVar, int] = {}
     long: set[GlobalVar] = set()
     total = 0

@@ -42,7 +42,7 @@ class LowerAcceleratorFunctions(ModulePass):
     """Replace each Relax function with the attribute `Codegen` by a PrimFunc.
 
     The PrimFunc has the accelerator's target, so its buffers are placed only in pools that list it.
-    It allocates the constants of the function. It calls the C function
+    It allocates the constants and the workspace of the function. It calls the C function
     `tvmgen_<module>_<accelerator>_main_<n>`, numbered in call order, as TVM's external code
     generators did. Equal operators that remain on the CPU are merged (see `merge_equal_operators`).
 

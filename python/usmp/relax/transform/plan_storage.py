@@ -24,7 +24,7 @@ WORK_BUDGET = 20_000_000
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.PlanStorage")
 class PlanStorage(ModulePass):
-    """Give the tensors of each Relax function offsets in one storage, which it allocates first.
+    """Give the tensors of each Relax function offsets in a storage that the function allocates.
 
     It replaces `relax.transform.StaticPlanBlockMemory`: run it after `CallTIRRewrite`, before
     `LowerAllocTensor` and `KillAfterLastUse`. There is one storage for each device and scope. An
@@ -32,7 +32,7 @@ class PlanStorage(ModulePass):
     safe. Returned tensors keep their own allocations. TVM's pass plans the rest: tensors passed to
     functions other than PrimFuncs, textures, and unbounded sizes. Bounds of symbolic sizes are in
     the function's attribute `tir_var_upper_bound`. No function allocates more bytes than with TVM's
-    pass. `usmp.storage_plan` returns the plan.
+    pass, unless TVM's plan cannot run. `usmp.storage_plan` returns the plan.
 
     Parameters
     ----------

@@ -31,8 +31,8 @@ class PruneConstantChannels(ModulePass):
     Bounds of the integers in a channel follow from weights, biases, clamps and input types. The
     contribution of a constant channel to a convolution or matrix product is folded into the biases.
     A padded convolution keeps a constant channel that differs from its zero point, because padding
-    counts as the zero point. Operators in between work on the remaining channels, and outputs of
-    the model keep all. Results are the same, to the bit.
+    has the value of the zero point. Operators in between work on the remaining channels. Outputs of
+    the model keep all channels. Results are the same, to the bit.
 
     The attribute `pruned_channels` of the module counts what was removed. With
     `tir.usmp.prune_constant_channels` 0 the module stays as it is.
@@ -58,7 +58,7 @@ class _Changes:
     Parameters
     ----------
     analysis
-        the operators, by how they access channels.
+        the operators with known channel relations.
     kept
         variable -> indices of the channels that stay.
     """

@@ -58,7 +58,7 @@ def kept_tensors(found: Slides) -> list[Var]:
 
 @dataclass(frozen=True, eq=False)
 class _Window:
-    """The rows of a tensor that a run has.
+    """The rows of a tensor that are available in a run.
 
     Parameters
     ----------

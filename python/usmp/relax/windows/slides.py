@@ -30,7 +30,7 @@ class Slide:
     shift
         number of new rows in each run.
     alike
-        rows [begin, end) that move; the others depend on padding, too.
+        rows [begin, end) that do not depend on padding.
     """
 
     axis: int
