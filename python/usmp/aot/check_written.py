@@ -15,7 +15,7 @@ _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 
 
 def check_written(mod: IRModule, main: relax.Function) -> None:
-    """Raise if an operator writes one of its inputs.
+    """Raise if an operator writes an input that its call does not list as overwritten.
 
     An input may have later readers, or be a constant. Functions outside of the module are assumed
     to do what their calls declare.

@@ -1,4 +1,4 @@
-"""Loops and branches in TIR around lowered bodies.
+"""Loops and branches in TIR around lowered bodies (see `usmp.ops.control_flow`).
 
     for (i = 0; i < trips; ++i) body(carried, rows, others)
     while (again) { condition(carried, others); if (again) body(carried, others) }

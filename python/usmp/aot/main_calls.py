@@ -66,7 +66,7 @@ class MainCalls:
         destination of an elided copy without any remaining call -> span of the copy. It applies if
         the destination is copied to an output or a state.
     taken
-        names that these PrimFuncs must not have.
+        names that the PrimFuncs in `functions` must not have.
     """
 
     calls: list[MainCall] = field(default_factory=list)

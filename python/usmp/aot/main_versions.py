@@ -150,5 +150,6 @@ def _check_names(inputs: Sequence[TensorInfo], outputs: Sequence[TensorInfo]) ->
 
 
 def _may_extend_states(mod: IRModule) -> bool:
-    """Return whether states may be parts of windows: not in a pool for states only."""
+    """Return whether states may be parts of windows: unless an attribute forbids it, or states have
+    a pool of their own."""
     return EXTENDS_STATES_ATTR.of(mod) is not False and not STATE_MEMORY_POOL_ATTR.is_on(mod)

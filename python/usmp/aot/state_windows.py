@@ -97,7 +97,7 @@ def extend_by_live_bytes(calls: MainCalls, found: StateWindows, copies: list[Mai
     possible = [copy for copy in copies if copy.arguments[0] in found.new_values]
     if not possible:
         return
-    # Start from all or none, because a window may be free where others are live anyway.
+    # Start from all or none, because a window may cost nothing if others are live anyway.
     chosen, least = possible, _peak(calls, found, possible)
     if _peak(calls, found, []) < least:
         chosen, least = [], _peak(calls, found, [])
@@ -111,7 +111,7 @@ def extend_by_live_bytes(calls: MainCalls, found: StateWindows, copies: list[Mai
 
 
 def _peak(calls: MainCalls, found: StateWindows, chosen: list[MainCall]) -> int:
-    """Return the peak of live bytes without the chosen copies."""
+    """Return the peak of live bytes if the states of the chosen copies become parts of windows."""
     before = list(calls.calls), dict(calls.views)
     for copy in chosen:
         found.extend(calls, copy)

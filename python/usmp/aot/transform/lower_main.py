@@ -43,8 +43,8 @@ class LowerMain(ModulePass):
 
     `__tvm_main__` takes a typed pointer to each input and then to each output. It allocates states,
     intermediate tensors and constants with flat AllocBuffers. `main` may only call PrimFuncs of
-    `LowerOperators` (`R.call_tir`, `R.call_tir_inplace`), reshapes, and slices and concats along
-    the outermost axis. Its attributes are `states` (see `StateInfo`), `output_names`,
+    `LowerOperators` (`R.call_tir`, `R.call_tir_inplace`), reshapes, and slices, splits and concats
+    along the outermost axis. Its attributes are `states` (see `StateInfo`), `output_names`,
     `input_quantization` and `output_quantization`.
 
     Slices and parts of concats are copied, or become views. Some combinations are planned, with the

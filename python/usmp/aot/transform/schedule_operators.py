@@ -242,8 +242,8 @@ def _loops_that_select(
     """Return the outermost loops of the last consumer that select parts of `buffers`.
 
     The variable of each loop indexes one dimension in all consumers. So each iteration reads its
-    own part of the buffers, and a stage moved inside is computed once. A loop of one iteration
-    always counts.
+    own part of the buffers, and a stage moved inside is computed once. Loops of one iteration are
+    included, too.
     """
     reads = [indices for consumer in consumers for indices in _indices(schedule, consumer, buffers)]
     selecting: list[LoopRV] = []

@@ -1,9 +1,9 @@
-/* Runs operators and the kernels in their places on the inputs that a file has, and prints where
- * the bytes of an output differ.
+/* Runs operators, and the kernels that replace them, on the inputs in a file, and prints where the
+ * bytes of an output differ.
  *
- * The file has of each check its constants, how many runs there are (4 bytes), and the inputs of
- * each run. A line "I F" says that function F of check I begins, a line "I F B O X Y" that it
- * differs at byte O of buffer B, where the operator has X and the kernel has Y: 8 bytes each.
+ * The file has, for each check, its constants, the number of runs (4 bytes), and the inputs of each
+ * run. A line "I F" says that function F of check I begins. A line "I F B O X Y" says that byte O
+ * of buffer B differs; around it, the operator wrote the 8 bytes X, and the kernel the 8 bytes Y.
  */
 #include "run_checks.h"
 
@@ -39,7 +39,8 @@ static void print_bytes(const uint8_t* memory, size_t size) {
   for (size_t i = 0; i < size; i++) printf("%02x", memory[i]);
 }
 
-/* The first byte that differs, of `size` bytes and those around them; SIZE_MAX if none does. */
+/* Returns the index of the first byte that differs; `size` or more if only guard bytes were
+ * overwritten; SIZE_MAX if none differs. */
 static size_t first_difference(const uint8_t* expected, const uint8_t* actual, size_t size) {
   if (memcmp(expected, actual, size) != 0) {
     size_t i = 0;
