@@ -25,8 +25,8 @@ def relax_entries(mod: IRModule) -> list[str]:
     Raises
     ------
     ValueError
-        an entry is no function of the module or has no valid C name, or a pair of concurrent
-        entries names a function that is no entry.
+        the attribute is empty, an entry is no function of the module or has no valid C name, or a
+        pair of concurrent entries names a function that is no entry.
     """
     functions = {
         str(v.name_hint): f for v, f in mod.functions.items() if isinstance(f, relax.Function)

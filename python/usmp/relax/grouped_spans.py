@@ -73,8 +73,8 @@ class _Numbers:
         return self.numbers[var]
 
     def call(self, mod: IRModule, var: Var, value: relax.Expr) -> list[Number]:
-        """Bind a variable, and return the numbers of all calls that compute its value. A call of a
-        grouped function counts as the calls in this function."""
+        """Bind a variable, and return the numbers of all calls that compute its value. For a call
+        of a grouped function, these are the calls in the function."""
         if isinstance(value, relax.Function):
             self.functions[var] = value
             return []

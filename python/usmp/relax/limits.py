@@ -32,7 +32,7 @@ _MORE_OPERATORS = ", which --max-operators (in Python max_operators) can raise"
 
 
 class LimitError(UnsupportedModelError):
-    """A model asks for more memory or operators than the limit permits."""
+    """A model asks for more memory, operators or iterations than a limit permits."""
 
 
 @dataclass(frozen=True)

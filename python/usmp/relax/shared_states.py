@@ -69,7 +69,7 @@ def share_states(modules: Mapping[str, IRModule]) -> dict[str, IRModule]:
 
 
 def check_initial_values(functions: Mapping[str, relax.Function], limits: Limits) -> None:
-    """Check that the first runs of all entries set no more states than there may be operators.
+    """Check that the first runs of all entries set at most as many states as `limits.operators`.
 
     Entries also initialize states of other entries (see `share_states`), so a small file can ask
     for much code.

@@ -18,7 +18,7 @@ from usmp.support.alignment import is_alignment
 
 
 def states_of(main: relax.Function, entry: str = ONLY_ENTRY) -> list[StateInfo]:
-    """Return the states of the Relax `main`, after checks.
+    """Check the states of the Relax `main`, and return them.
 
     Parameters
     ----------

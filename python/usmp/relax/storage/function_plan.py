@@ -79,7 +79,7 @@ class FunctionPlan:
 
 
 class Overlap(NamedTuple):
-    """A tensor that may overlap another one, which dies in the call that writes it."""
+    """A tensor `written` that may overlap another one, `dying` in the call that writes it."""
 
     written: int
     dying: int

@@ -116,7 +116,7 @@ class OperatorMemory:
 
     @cached_property
     def _matched(self) -> set[tirx.Var]:
-        """Buffers with sub-buffers that blocks match, which have offsets of their own."""
+        """Buffers of which blocks match sub-buffers, because these have offsets of their own."""
         return {
             region.source.source
             for block in nodes_of(self.func.body, s_tir.SBlock)

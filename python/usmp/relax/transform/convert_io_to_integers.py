@@ -275,7 +275,8 @@ class _Main:
 
 
 def _float_end(name: str, dtype: str, quantization: Quantization | None) -> _End:
-    """Convert a float input or output to this quantization, if callers support it."""
+    """Return a float input or output that becomes integers of this quantization, or that stays
+    float with a reason if callers do not support the quantization."""
     if quantization is None or parameters_of(quantization) is None:
         return _End(name, dtype, reason="is quantized along an axis")
     if quantization.dtype not in INTEGER_TYPES:

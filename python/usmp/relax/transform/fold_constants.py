@@ -75,7 +75,8 @@ def _undefined(mod: IRModule) -> set[GlobalVar]:
 
 
 def _take_long(mod: IRModule) -> set[GlobalVar]:
-    """Return functions called on constants alone for which `_MOST_ITERATIONS` do not suffice."""
+    """Return functions called on constants alone whose calls would exceed `_MOST_ITERATIONS` in
+    all."""
     iterations: dict[GlobalVar, int] = {}
     long: set[GlobalVar] = set()
     total = 0

@@ -29,7 +29,7 @@ from usmp.relax.transform.channels.value_bounds import Ends, elementwise_ends
 
 
 def by_channel(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
-    """Return the channel relations of an operator, or None if it mixes channels.
+    """Return the channel relations of an operator, or None if it mixes channels or none are known.
 
     All channels stay if an operand with one element a channel cannot be sliced, or if values depend
     on the channel's index.
@@ -95,8 +95,8 @@ def _ends(known: Known, operand: relax.Expr, read: AxisRead | None, count: int) 
 
 
 def _is_table(recorded: RecordedCall, form: Form) -> bool:
-    """Return whether an operator looks up 8-bit integers in a table of 256 entries, the first of
-    which is the result for the least integer."""
+    """Return whether an operator looks up 8-bit integers in a table of 256 entries that begins with
+    the result for the least integer."""
     if len(form.nests) != 1 or len(recorded.arguments) != 2:
         return False
     data, results = form.func.params[:2]

@@ -90,8 +90,8 @@ class Products:
         """Return whether an output channel needs a data channel: (outputs, channels) of bool.
 
         An output needs the channels for which it has nonzero weights; a constant output needs none.
-        A constant channel is not needed if it is the zero point, or if, for every output, its
-        nonzero weights are never in padding.
+        It does not need a constant channel that is the zero point, or whose nonzero weights are
+        never in padding.
         """
         used = (self.weight != self.weight_zero_point) & self.taps.inside[None, :, :, None]
         at_border = (used & self.taps.outside[None, :, :, None]).any(axis=(1, 2))

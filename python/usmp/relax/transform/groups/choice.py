@@ -25,8 +25,8 @@ Groups: TypeAlias = dict[Var, list[Piece]]
 def groups_to_split(mod: IRModule, options: PlanningOptions) -> tuple[int, ...]:
     """Return the positions, in `groups_in_pieces`, of the groups to split for a low estimated peak.
 
-    There are none if the peak is no lower with all groups split. Of the first `_MOST_TRIALS`, each
-    group without which the peak does not rise stays whole.
+    There are none if the peak is no lower with all groups split. Of the first `_MOST_TRIALS`
+    groups, those stay whole whose split is not needed for the lower peak.
 
     Parameters
     ----------

@@ -20,9 +20,9 @@ _UNCOUNTED = ("relax.quantize", "relax.dequantize", "relax.shape_of", *RESHAPES)
 def float_operators(main: relax.Function) -> Counter[str]:
     """Count the operators that read or write float tensors, by name.
 
-    Operators before the first R.quantize and after the last R.dequantize count too, because the
-    microcontroller computes them in float. R.quantize, R.dequantize, reshapes, and operators of
-    constants do not count.
+    Operators before the first R.quantize and after the last R.dequantize are counted, too, because
+    the microcontroller computes them in float. R.quantize, R.dequantize, R.shape_of, reshapes, and
+    operators of constants are not counted.
     """
     names: Counter[str] = Counter()
     constants: set[tvm.ir.Var] = set()

@@ -97,8 +97,8 @@ def _ways(main: StripMain, extra_macs: int) -> _Ways:
 def _min_max(
     count: int, ways: _Ways, estimate: _Estimate, extra_macs: int
 ) -> tuple[int, list[StripChain]]:
-    """Return the smallest possible maximum over intervals, in bytes, and among the chains that
-    reach it those with the fewest extra multiply-accumulates."""
+    """Return the smallest possible maximum over intervals, in bytes, with at most `extra_macs`, and
+    among the chains that reach it those with the fewest extra multiply-accumulates."""
     levels = sorted({estimate(way.taken) for some in ways.values() for way in some})
     low, high = 0, len(levels) - 1
     while low < high:
@@ -114,7 +114,7 @@ def _fewest_macs(
     count: int, ways: _Ways, estimate: _Estimate, limit: int
 ) -> tuple[float, list[StripChain]]:
     """Return the fewest extra multiply-accumulates with which no interval takes more than `limit`
-    bytes, and the chains."""
+    bytes, and the chains with these; infinity and no chains if it is impossible."""
     best: list[tuple[float, int]] = [(0.0, 0)] + [(inf, 0)] * count
     back: list[tuple[int, StripChain | None]] = [(0, None)] * (count + 1)
     for stop in range(1, count + 1):

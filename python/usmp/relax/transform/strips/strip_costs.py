@@ -130,8 +130,8 @@ def _pixel_bytes(main: StripMain, var: tvm.ir.Var) -> int:
 
 
 def _rows_kept(main: StripMain, start: int, stop: int) -> dict[tvm.ir.Var, tuple[int, int]]:
-    """Return, for each tensor inside of a chain, the rows that its ring buffer holds, and the
-    columns of its last row."""
+    """Return, for each tensor inside of a chain, the rows of its ring buffer, and the pixels of the
+    last of these rows (the width of the largest kernel window) if it holds pixels."""
     last = main.variables[stop - 1]
     # For each row of the result: the end of the rows of a tensor that are computed by then.
     ends = {last: np.arange(1, main.shape(last)[ROWS] + 1)}
