@@ -26,7 +26,7 @@ from usmp.tir.nodes import nodes_of
 
 
 def join_entries(mod: IRModule, modules: Mapping[str, IRModule]) -> IRModule:
-    """Return a module with the main functions of all entries, each under its entry's name.
+    """Return a module with the main functions of all entries, each named after its entry.
 
     PrimFuncs that differ only in names and records are merged, and keep all records. Entries that
     may run concurrently do not share operators that allocate memory, because an allocation has one

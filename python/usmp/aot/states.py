@@ -21,7 +21,7 @@ from usmp.support.array_bytes import are_alike
 
 
 def flag_tensor(name: str, states: Iterable[StateInfo]) -> StateTensor:
-    """Return the flag of the first run, which initializes these states."""
+    """Return the tensor of a flag that is set when the first run has initialized these states."""
     marked = [str(state.name) for state in states if not starts_as_zeros(state)]
     return StateTensor(name, [1], "uint8", digest_of_names(marked))
 

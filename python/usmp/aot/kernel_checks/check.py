@@ -42,8 +42,8 @@ class Check:
             yield from body.constants
 
     def arguments(self) -> Iterator[list[int]]:
-        """Yield indices of the buffers that the operator takes, then of those of each body, without
-        outputs."""
+        """Yield the indices of the buffers that the operator takes, then those that each body
+        takes, without outputs."""
         count = len(self.operator.constants)
         yield list(range(count))
         for body in self.bodies:

@@ -1,4 +1,4 @@
-"""Choices that all entries share, beside those of each entry alone.
+"""Stages that compare one choice for all entries with the choices of each entry alone.
 
 All entries share one plan, so a choice that saves bytes of one entry can cost bytes in all.
 """
@@ -67,7 +67,7 @@ class EntryStage(Stage):
 class EntryGroupStage(EntryStage):
     """Fuse all groups of all entries, if this takes no more memory.
 
-    Splitting saves bytes of its own entry, where another entry may need more anyway.
+    Splitting saves bytes of one entry, but another entry may need more bytes anyway.
     """
 
     name = GROUPS
@@ -86,8 +86,8 @@ class EntryGroupStage(EntryStage):
 class EntryStateStage(EntryStage):
     """Keep concats apart from the states that they extend, if this takes less memory.
 
-    A window after a state saves bytes of its own entry, but may fragment memory that another entry
-    needs for large buffers.
+    A window that begins with a state saves bytes of one entry, but may fragment memory that another
+    entry needs for large buffers.
     """
 
     name = COPIES

@@ -27,8 +27,8 @@ class CheckAccelerators(ModulePass):
     Raises
     ------
     ValueError
-        there are such functions, and the target is not c or the interface is packed; or two of them
-        have one symbol.
+        the module has such functions, and the target is not c or the interface is packed; or two
+        such functions have one symbol.
     """
 
     reads = (EXECUTOR_ATTR, ACCELERATOR_FUNCTION_ATTR)
