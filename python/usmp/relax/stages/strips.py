@@ -50,7 +50,7 @@ class StripStage(Stage):
         return STRIPS, planning_options()
 
     def choices(self, mod: IRModule, race: Race) -> Iterator[Choice]:
-        """Yield the module without strips, then the best choices by an estimate."""
+        """Yield the module without strips, then up to `_MOST_PLANS` choices of strips."""
         yield _NONE
         options = race.options
         if not options.max_extra_macs or not race.has_time():

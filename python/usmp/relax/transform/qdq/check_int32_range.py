@@ -1,5 +1,5 @@
-"""A check that 32 bits suffice for accumulators, because the kernels wrap like TFLite's where they
-do not."""
+"""A check that 32 bits suffice for accumulators, because kernels, like TFLite's, wrap around where
+32 bits do not suffice."""
 
 from __future__ import annotations
 
