@@ -14,7 +14,7 @@ _MOST_SHOWN = 4
 
 
 def compared_table(metadata: Mapping[str, Any]) -> TextTable | None:
-    """Return a table with the choice of each stage, and its alternatives with bytes and reasons.
+    """Return a table of the stages with alternatives: the choice, and what was not chosen and why.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def compared_table(metadata: Mapping[str, Any]) -> TextTable | None:
     Returns
     -------
     TextTable | None
-        None if nothing was compared.
+        None if no stage had alternatives.
     """
     rows = [_row(line) for line in metadata.get("search", ()) if line["alternatives"]]
     if not rows:

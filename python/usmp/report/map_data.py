@@ -28,7 +28,7 @@ class Overlap:
     shared_bytes
         number of bytes that both buffers share.
     distance_bytes
-        smallest distance from the start of the output to the later start of the input, in bytes.
+        bytes by which the output must at least start below the input, so that sharing is safe.
     """
 
     name: str
@@ -164,7 +164,7 @@ class ModelOperator:
 
     @property
     def as_named(self) -> dict[str, int | str]:
-        """The operator as `usmp.support.model_operators` takes it."""
+        """The keys that the functions of `usmp.support.model_operators` read."""
         return {"index": self.index, "type": self.type_name, "graph": self.graph}
 
 
@@ -291,7 +291,7 @@ class MemoryMap:
     entries, model_operators, operators
         items in the order of the metadata.
     pools
-        pools in the order of the metadata, but workspace pools before constant pools.
+        pools that have buffers: workspace pools, then constant pools, in the order of the metadata.
     """
 
     module: str
@@ -311,7 +311,7 @@ class MemoryMap:
         return [self.model_operators[place] for place in operator.model_operators]
 
     def operator_at(self, position: int) -> Operator | None:
-        """Return the operator that runs at a position, the last to start, or None."""
+        """Return the operator that starts last up to a position, or None if it has ended by then."""
         starts, operators = self._by_start
         place = bisect_right(starts, position) - 1
         if place < 0:

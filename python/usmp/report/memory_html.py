@@ -22,8 +22,8 @@ Tensors = tuple[Sequence[str], Sequence[str]]
 def memory_html(metadata: Mapping[str, Any], entries: Mapping[str, Tensors]) -> str:
     """Return HTML with the RAM, a table of the pools, the tensors of each entry, and the map.
 
-    The HTML has no scripts and loads nothing. Texts of the model are escaped. The map requires the
-    optional dependencies `report`.
+    The HTML has no scripts and loads nothing. Texts of the model are escaped. The map is
+    missing if the optional dependencies `report` are not installed, or if Vega fails.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def _entry(name: str, inputs: Sequence[str], outputs: Sequence[str]) -> str:
 
 
 def _pictures(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the memory map as an image, in which texts of the model cannot be HTML."""
+    """Return the memory map as an image, where text cannot be HTML; empty if Vega is missing."""
     try:
         drawing = map_svg(map_of_metadata(metadata)).encode()
     except (ReportExtraMissing, VegaFailed):

@@ -21,7 +21,7 @@ extent is text."""
 
 
 def print_description(description: Mapping[str, Any], console: Console | None = None) -> None:
-    """Print the description as tables."""
+    """Print the description of a model file or of an archive, as tables and sentences."""
     console = console or Console(highlight=False)
     print_text(f"{description['file']}: {description['format']}", console)
     for module in description.get("modules", [description]):
@@ -51,7 +51,7 @@ def print_description(description: Mapping[str, Any], console: Console | None = 
 
 
 def description_json(description: Mapping[str, Any]) -> str:
-    """Return the description as JSON, with a line end."""
+    """Return the description of a model file or of an archive as JSON, with a line end."""
     return json.dumps(description, indent=2) + "\n"
 
 

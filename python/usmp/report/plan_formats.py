@@ -65,7 +65,7 @@ def plan_csv(metadata: Mapping[str, Any]) -> str:
 
 
 def _users(metadata: Mapping[str, Any], use: str) -> dict[str, list[str]]:
-    """Return the operators of the model that read or write each buffer, by name."""
+    """Return the names of the model's operators that read or write a buffer, by buffer."""
     table = metadata.get("model_operators", [])
     several = has_several_entries(metadata)
     users: dict[str, dict[str, None]] = {}
@@ -83,7 +83,7 @@ def has_several_entries(metadata: Mapping[str, Any]) -> bool:
 
 
 def entries_of(buffer: Mapping[str, Any], mains: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of the entries in which the content of a buffer matters."""
+    """Return the names of the entries in which a buffer is live, or of those that use a state."""
     if len(mains) == 1:
         return [mains[0].get("entry", "main")]
     if buffer["kind"] == "state":

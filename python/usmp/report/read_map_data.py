@@ -1,7 +1,7 @@
 """Read the plan of a module from its metadata, for all pages, pictures and exchange formats.
 
-Archives of earlier releases may lack operators and their buffers: the map then has buffers alone.
-All other values are checked, because archives come from anywhere.
+Archives of earlier releases may lack operators: the map then has none. All values are checked,
+because archives may come from untrusted sources.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _interleaved(operators: Sequence[Mapping[str, Any]]) -> set[str]:
 
 
 def _is_ring(described: Mapping[str, Any], interleaved: set[str]) -> bool:
-    """Return whether a buffer is a ring, whose name is that of the tensor with "_ring"."""
+    """Return whether a buffer is a ring: it ends in "_ring" or "_ring_1", of interleaved code."""
     _, mark, number = described["name"].rpartition("_ring")
     is_numbered = not number or number.strip("_").isdigit()
     return bool(mark) and is_numbered and described["function"] in interleaved
@@ -217,7 +217,7 @@ def _instructions(schedules: Sequence[Mapping[str, Any]], functions: Sequence[st
 
 
 def _by_buffer(names_by_operator: Sequence[Sequence[str]]) -> dict[str, tuple[int, ...]]:
-    """Return the operators of each buffer by name, from the buffers of each operator."""
+    """Return the numbers of the operators that use a buffer, by the name of the buffer."""
     by_buffer: dict[str, tuple[int, ...]] = {}
     for number, buffers in enumerate(names_by_operator):
         for name in buffers:

@@ -86,8 +86,8 @@ def solution_json(solution: Solution, algorithm: str) -> str:
 
 
 def solution_csv(solution: Solution) -> str:
-    """Return the buffers, with one live range each in a single pool, as CSV for `tvmc plan
-    --buffers`. Sizes, alignments and offsets are in bytes."""
+    """Return the buffers of a problem with one pool and one live range for each buffer, as CSV for
+    `tvmc plan --buffers`. Sizes, alignments and offsets are in bytes."""
     problem = solution.problem
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

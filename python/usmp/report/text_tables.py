@@ -68,7 +68,7 @@ def printed_text(show: Callable[[Console], object]) -> str:
 
 
 def print_table(table: TextTable, console: Console) -> None:
-    """Print a table in the width of the terminal, or a note if it has no rows."""
+    """Print a table in the width of the terminal; without rows, print its title and "none"."""
     has_rows = bool(table.rows or table.footer)
     if table.title:
         title = f"{shown(table.title)}{'' if has_rows else ': none'}"

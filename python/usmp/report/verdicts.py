@@ -19,7 +19,7 @@ from usmp.report.text_tables import (
 from usmp.support.text.plain_text import shown
 
 SCHEMA, VERSION = "usmp.check", 1
-"""Head of the document. The version changes if a field is removed or changes its meaning."""
+"""Name and version of the document. The version changes if a field is removed or changes its meaning."""
 
 _MOST_NAMES = 4
 """Most names of targets before a note; the document has the notes of each target."""
@@ -67,7 +67,7 @@ class Verdict:
     ram, flash
         needed and available bytes.
     why_not
-        reason why the model does not fit, if not the sizes.
+        reason, other than the sizes, why the model does not fit; empty if there is none.
     notes
         sentences about the uses of memory that are counted, and those that are not.
     source
@@ -102,7 +102,7 @@ def markdown_verdicts(title: str, verdicts: Sequence[Verdict]) -> str:
 
 
 def verdicts_json(file: str, is_within: bool, verdicts: Sequence[Verdict]) -> str:
-    """Return the document as text.
+    """Return the document "usmp.check" as JSON.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def _cell(need: Need) -> str:
 
 
 def size_text(size_bytes: int) -> str:
-    """Return a number of bytes, as 256K if it is a multiple of 1024."""
+    """Return a number of bytes as text; multiples of 1024 have a unit, as 256K or 2M."""
     for unit, factor in (("M", 1 << 20), ("K", 1 << 10)):
         if size_bytes and size_bytes % factor == 0:
             return f"{size_bytes // factor}{unit}"

@@ -17,7 +17,7 @@ class Item:
     Parameters
     ----------
     key
-        name of the item, unique among the items of its kind.
+        names that identify the item among those of its kind, such as pool and pool kind.
     values
         values to compare, by name.
     producer

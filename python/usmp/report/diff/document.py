@@ -9,7 +9,7 @@ from typing import Any
 from usmp.report.diff.plan_diff import Change, ItemDiff, ModuleDiff
 
 SCHEMA, VERSION = "usmp.diff", 1
-"""Head of the document. The version changes if a field is removed or changes its meaning."""
+"""Name and version of the document. The version changes if a field is removed or changes its meaning."""
 
 _KEYS = {
     "pools": ("name", "kind"),
@@ -25,7 +25,7 @@ def diff_json(
     unmatched: tuple[Sequence[str], Sequence[str]],
     limits: Sequence[Mapping[str, Any]],
 ) -> str:
-    """Return the document as text.
+    """Return the document "usmp.diff" as JSON.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class ModuleDiff:
 
     @property
     def is_identical(self) -> bool:
-        """Whether the builds are identical."""
+        """Whether no item and no total differs; compilers may differ."""
         lists = (self.pools, self.entries, self.buffers, self.operators)
         return not any(lists) and not any(sums.is_change for sums in self.sums.values())
 
@@ -99,8 +99,8 @@ def diff_builds(before: BuildFacts, after: BuildFacts, notes: Sequence[str] = ()
     """Compare two modules.
 
     Pools, entries and operators are matched by name, buffers by function, name and kind. A buffer
-    that vanished and a buffer that appeared are one renamed buffer if no others have their kind,
-    size and producer.
+    that vanished and a buffer that appeared are one renamed buffer if they have the same kind, size
+    and known producer, and no other vanished or appeared buffers have these.
     """
     sums = {
         name: Change(before.sums[name], after.sums[name])
@@ -141,7 +141,7 @@ def _operators(before: BuildFacts, after: BuildFacts) -> list[ItemDiff]:
 
 
 def _diff(before: Sequence[Item], after: Sequence[Item]) -> list[ItemDiff]:
-    """Return the items that differ in the order of `after`, then those that vanished."""
+    """Return the items of `after` that appeared or changed, then the items that vanished."""
     old = {item.key: item for item in before}
     new = {item.key for item in after}
     diffs = []

@@ -52,7 +52,7 @@ def print_diff(diff: ModuleDiff, console: Console) -> None:
 
 
 def markdown_diff(diff: ModuleDiff) -> str:
-    """Return the differences as Markdown for a pull request, with all but the sums collapsed."""
+    """Return the differences as Markdown for a pull request; tables of items are collapsed."""
     if diff.is_identical:
         parts = [f"{_identical(diff)}\n"]
     else:
@@ -136,7 +136,7 @@ def _entries(items: Sequence[ItemDiff]) -> TextTable:
 
 
 def _shown_buffers(diff: ModuleDiff) -> list[ItemDiff]:
-    """Return the buffers with a change of their own, the largest growth first."""
+    """Return the buffers that changed themselves, the largest change of size first."""
     items = [item for item in diff.buffers if _only_elsewhere(item) is None]
     return sorted(items, key=lambda item: -abs(item.values["size_bytes"].growth))
 
@@ -243,7 +243,7 @@ def _operators(items: Sequence[ItemDiff]) -> TextTable:
 
 
 def _weight(item: ItemDiff) -> tuple[int, int]:
-    """Return a sort key: the growth in multiply-accumulates, then in code."""
+    """Return a sort key: the absolute change in multiply-accumulates, then in bytes of code."""
     code = item.values.get("code_size_bytes", Change(0, 0))
     return abs(item.values["macs"].growth), abs(code.growth)
 

@@ -109,7 +109,7 @@ def _tensors(
 
 
 def _node(plan: MemoryMap, operator: Operator) -> dict[str, Any]:
-    """Return the node of an operator. An unknown `macc` is 0, because readers add them up."""
+    """Return the node of an operator. An unknown `macc` is 0, because readers sum the values."""
     return {
         "id": operator.number,
         "name": operator.function_names,

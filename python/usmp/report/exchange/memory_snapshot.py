@@ -2,7 +2,7 @@
 
 The format is that of `torch.cuda.memory._snapshot`: a pickle of dicts, lists, strings and numbers.
 A pool is a segment. A buffer is allocated at the start of each live range, and freed at its end.
-Frames name the buffer, the operator that runs then, and its operators in the model file.
+Frames name the buffer, the operator that runs at the start, and its operators in the model file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NO_CATEGORY = "unknown"
 
 @dataclass(frozen=True)
 class _Allocation:
-    """A buffer in one of its live ranges. `stop` is None if it stays live."""
+    """A buffer in one of its live ranges. `stop` is None if it is live to the end."""
 
     buffer: Buffer
     address: int

@@ -41,7 +41,8 @@ def _output_offset(plan: MemoryMap, operator: Operator) -> int | None:
 
 
 def _written(plan: MemoryMap, operator: Operator) -> Iterator[tuple[int, int]]:
-    """Yield size and offset of the buffers that an operator defines, for later reads or outputs."""
+    """Yield size and offset of the workspace buffers that an operator writes for later operators,
+    or as outputs of the model."""
     if operator.positions is None:
         return
     start, stop = operator.positions

@@ -21,7 +21,7 @@ from usmp.support.text.plain_text import printable
 Event = dict[str, Any]
 
 _PROGRAM = 1
-"""Process of the operators, before those of the pools. 0 would be the idle process."""
+"""Number of the process with the operators; the pools have the next ones. 0 is the idle process."""
 
 
 def trace_events(metadata: Mapping[str, Any]) -> bytes:

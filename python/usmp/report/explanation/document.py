@@ -67,7 +67,7 @@ def explanation_document(
 
 
 def explanation_json(document: Mapping[str, Any]) -> str:
-    """Return the document as text."""
+    """Return the document of an explanation as JSON."""
     return json.dumps(document, indent=2) + "\n"
 
 

@@ -33,9 +33,9 @@ def peak_intervals(pool: Mapping[str, Any]) -> list[LiveInterval]:
 
 
 def operator_at_peak(module: Mapping[str, Any], pool: Mapping[str, Any]) -> int | None:
-    """Return the position of the statement at the peak of a pool, or None if it is unknown."""
+    """Return the index of the statement at the peak of a pool, or None if it is unknown."""
     index = operator_at(module, peak_intervals(pool))
-    # With several entries, the peak may arise from entries that run at once.
+    # With several entries, the peak may have no single operator, as one may interrupt another.
     if index is None and not has_several_entries(module) and pool.get("peak_operator") is not None:
         return int(pool["peak_operator"])
     return index
@@ -49,7 +49,7 @@ def described_buffer(
     Parameters
     ----------
     at
-        position of the statement at the peak.
+        index of the statement at the peak in `operators`; None if it is unknown.
     """
     writers, readers = (users(module, buffer["name"], use) for use in ("written", "read"))
     later = [r for r in readers if at is None or r > at]

@@ -40,7 +40,9 @@ def operator_label(module: Mapping[str, Any], position: int) -> str:
 
 
 def operator_at(module: Mapping[str, Any], intervals: Sequence[tuple[int, int]]) -> int | None:
-    """Return the first statement that runs in one of these intervals, or None if none is known."""
+    """Return the index of the first statement that runs in an interval, or None if none does.
+
+    The result is also None if an earlier statement has no known positions."""
     for position, operator in enumerate(module.get("operators", ())):
         start, stop = operator.get("start"), operator.get("stop")
         if start is None or stop is None:

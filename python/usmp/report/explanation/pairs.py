@@ -17,7 +17,8 @@ _FEWEST_ALIKE = 3
 
 
 def pair_lines(pool: Mapping[str, Any]) -> list[str]:
-    """Return lines about why buffers share no more bytes, first the pairs that could share most."""
+    """Return lines about why buffers share no more bytes: groups of buffers with a common reason,
+    then single pairs, first those that could share most."""
     pairs = sorted(filter(_possible, pool["pairs"]), key=lambda pair: -_possible(pair))
     functions = pool["operator"]["functions"] if pool["operator"] is not None else []
     lines = []
@@ -44,7 +45,7 @@ def pair_lines(pool: Mapping[str, Any]) -> list[str]:
 
 
 def _possible(pair: Mapping[str, Any]) -> int:
-    """Return the most further bytes that two buffers could share."""
+    """Return how many more bytes two buffers could share at most."""
     return int(min(pair["size_bytes"], pair["dying_size_bytes"]) - pair["shared_bytes"])
 
 

@@ -12,7 +12,7 @@ from usmp.support.text.plain_text import shown
 Row = dict[str, Any]
 
 RING, OVERLAP = "ring of rows", "output overwrites what was read of an input"
-"""Words for what a map marks besides kinds of buffers."""
+"""Texts of the legend for marks other than kinds of buffers."""
 _LONGEST_LABEL = 60
 _HEADROOM = 1.14
 """Ratio of the top of the drawing to the highest line, with space for the label of the line."""
@@ -134,7 +134,7 @@ def most_live(pool: Pool, positions: int) -> int:
 
 
 def legend(pools: Sequence[Pool]) -> list[str]:
-    """Return the kinds of buffers in pools, `RING` if there are rings, and `OVERLAP` likewise."""
+    """Return the kinds of buffers in pools, `RING` if any is a ring, `OVERLAP` if any overlap."""
     buffers = [buffer for pool in pools for buffer in pool.buffers]
     used = {buffer.kind for buffer in buffers}
     used |= {RING for buffer in buffers if buffer.is_ring}

@@ -1,6 +1,6 @@
 """The JavaScript of Vega, which draws the map.
 
-Vega is part of the package vl-convert, an optional dependency of `report`.
+Vega is part of the package vl-convert, one of the optional dependencies `report`.
 """
 
 from __future__ import annotations

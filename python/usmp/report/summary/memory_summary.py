@@ -35,7 +35,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     Each pool has its peak, the lower bound, their ratio, and whether the peak is proved optimal.
     Several entries have a table of their needs. Workspace pools have the live buffers at the peak,
     and the bytes that these overwrite. The end has facts for the application: the bytes of states,
-    and the total RAM and flash.
+    the total RAM, and the constants in flash.
     """
     console = console or Console(highlight=False)
     memory = metadata["memory"]
@@ -103,7 +103,7 @@ def _pruning_sentence(counts: Mapping[str, int]) -> str:
 
 
 def _print_access_cycles(placement: Mapping[str, Any], console: Console) -> None:
-    """Print the estimated access cycles of both placements, if the pools have their speeds."""
+    """Print the access cycles of placement by preference and by cost, if they were estimated."""
     if "estimated_access_cycles" not in placement:
         return
     name = "estimated_access_cycles"
@@ -253,7 +253,7 @@ def _print_overlap(pool: Mapping[str, Any], console: Console) -> None:
 
 
 def _print_total(metadata: Mapping[str, Any], console: Console) -> None:
-    """Print the total RAM and flash, and the RAM with inputs and outputs in the workspace."""
+    """Print the total RAM, the RAM with inputs and outputs in the workspace, and the constants."""
     memory = metadata["memory"]
     ram = memory["ram"]
     parts = [f"workspace {ram['workspace_size_bytes']}"]
@@ -280,7 +280,7 @@ def _print_total(metadata: Mapping[str, Any], console: Console) -> None:
 
 
 def _io_entries(memory: Mapping[str, Any]) -> str:
-    """Return how the bytes of inputs and outputs combine several entries, as text."""
+    """Return a note on the entries over which inputs and outputs are the maximum; empty for one."""
     mains = memory["functions"]["main"]
     if len(mains) == 1:
         return ""

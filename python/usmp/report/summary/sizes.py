@@ -9,7 +9,8 @@ from usmp.support.text.plain_text import printable, shown
 
 
 def sizes_sentence(metadata: Mapping[str, Any]) -> str | None:
-    """Return a sentence with the sizes and their bounds, by entry if there are several, or None."""
+    """Return a sentence with the symbolic sizes of each entry and their bounds, or None if there
+    are none."""
     mains = metadata["memory"]["functions"]["main"]
     texts = []
     for main in mains:
