@@ -311,7 +311,7 @@ class MemoryMap:
         return [self.model_operators[place] for place in operator.model_operators]
 
     def operator_at(self, position: int) -> Operator | None:
-        """Return the operator that starts last up to a position, or None if it has ended by then."""
+        """Return the last operator to start up to a position, or None if it has ended by then."""
         starts, operators = self._by_start
         place = bisect_right(starts, position) - 1
         if place < 0:

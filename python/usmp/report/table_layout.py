@@ -137,7 +137,7 @@ def lay_out(columns: Sequence[Column], optional: Sequence[int], width: int) -> L
 def _fitting(
     columns: Sequence[Column], width: int, last: _Narrowing
 ) -> tuple[list[int], _Narrowing] | None:
-    """Return the widths, and the first step up to `last` at which they fit, or None if none does."""
+    """Return the widths and the first step up to `last` at which they fit, or None if none does."""
     previous = [column.least_width(_Narrowing.NOTHING) for column in columns]
     for step in map(_Narrowing, range(last + 1)):
         least = [column.least_width(step) for column in columns]

@@ -26,7 +26,7 @@ class ArenaExhausted(TVMCException, RuntimeError):
         self.needed_bytes = needed_bytes
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy the text and the number."""
+        """Return how pickle constructs a copy with the text and `needed_bytes`."""
         return type(self), (*self.args, self.needed_bytes), vars(self)
 
 

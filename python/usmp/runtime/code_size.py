@@ -114,7 +114,7 @@ class CompiledCode:
 
     @property
     def is_of_llvm(self) -> bool:
-        """Whether LLVM made the operators."""
+        """Whether LLVM compiled the operators."""
         return self.compiler.startswith(_LLVM)
 
 
@@ -233,7 +233,7 @@ def _run(command: Sequence[str], folder: Path) -> None:
 def _measured(
     contents: Sequence[bytes], metadata: Mapping[str, Any], compiler: str, has_library: bool
 ) -> CompiledCode:
-    """Return the total sizes of ELF files."""
+    """Return the total sizes of ELF files, less the memory pools in them."""
     try:
         elves = [ELFFile(BytesIO(content)) for content in contents]
         sections = [

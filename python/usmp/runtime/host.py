@@ -244,7 +244,7 @@ class HostModule(NotCopied):
         return 0 if self._arena is None else self._arena.high_water
 
     def _check_arena(self, status: int, entry: str) -> None:
-        """Raise if a run failed for lack of memory."""
+        """Raise the cause if a run of an entry with an arena failed with `NO_MEMORY`."""
         arena = self._arena if entry in self._takes_arena else None
         if arena is None or status != NO_MEMORY:
             return

@@ -30,7 +30,7 @@ def checked_run(
     Raises
     ------
     TypeError
-        the inputs have no names.
+        `given` is no mapping from names to arrays.
     ValueError
         an input is missing, unknown, or has another shape or element type; a size is unknown or out
         of range.
@@ -61,7 +61,7 @@ def checked_inputs(
     Raises
     ------
     TypeError
-        the inputs have no names.
+        `given` is no mapping from names to arrays.
     ValueError
         an input is missing, unknown, or has another shape or element type.
     """

@@ -78,7 +78,7 @@ class ReferenceModule(NotCopied):
     def _slid(self, name: str, rows: np.ndarray) -> np.ndarray:
         """Move the new rows of an input into its window, and return the window.
 
-        The reference build takes whole windows, which hold zeros before the first run.
+        The reference build takes whole windows, which have the zero point before the first run.
         """
         if name not in self._slides:
             return rows
@@ -149,7 +149,7 @@ def reference_archive(archive: Archive, module: ArchivedModule) -> Archive:
 
 
 def _decompressed(compressed: bytes) -> bytes:
-    """Decompress a bzip2 file, but raise if the result is far larger than C would be."""
+    """Decompress a bzip2 file, or raise ArchiveError if it is damaged or expands suspiciously."""
     largest = largest_reference(len(compressed))
     decompressor = bz2.BZ2Decompressor()
     try:
@@ -167,7 +167,7 @@ def _decompressed(compressed: bytes) -> bytes:
 
 
 def _check_interface(module: ArchivedModule, reference: Archive, path: str) -> None:
-    """Check that a reference has the inputs, outputs and sizes of the module, except windows."""
+    """Check that a reference has the module's interface, with windows instead of new rows."""
     windows = module.metadata.get("windows", {}).get("inputs", {})
     entries = {name: _interface(entry, {}) for name, entry in _entries_of(module).items()}
     reference_entries = [

@@ -88,7 +88,7 @@ class TensorStruct:
         return values
 
     def struct(self) -> ctypes.Structure:
-        """Return the struct."""
+        """Return the C struct of the pointers, callbacks and sizes."""
         members = self.members()
         return self.type(len(members))(*members, *self.sizes)
 
@@ -121,7 +121,7 @@ def callbacks(
     outputs: Sequence[np.ndarray],
     sizes: Sequence[int] = (),
 ) -> Iterator[tuple[TensorStruct, TensorStruct]]:
-    """Yield the structs of a run, whose callbacks live as long as the context."""
+    """Yield the structs of the inputs and outputs of a run; callbacks live as long as these."""
     yield (
         TensorStruct(inputs, rows.inputs, is_inputs=True, sizes=sizes),
         TensorStruct(outputs, rows.outputs, is_inputs=False),

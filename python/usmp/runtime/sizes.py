@@ -23,7 +23,7 @@ def sizes_of_run(
     arrays: Mapping[str, np.ndarray],
     given: Mapping[str, int] | None = None,
 ) -> dict[str, int]:
-    """Return a value for each size.
+    """Return the value of each symbolic size in a run.
 
     Parameters
     ----------

@@ -154,7 +154,7 @@ def read_entries(mains: Sequence[Any], prefix: str, where: str) -> dict[str, Arc
 
 
 def _check_updated(entry: ArchivedEntry, where: str) -> None:
-    """Raise DamagedMetadata unless updated tensors are inputs as a whole, with distinct names."""
+    """Raise DamagedMetadata if an updated tensor is an output, or is streamed by rows."""
     for name, tensor in entry.inputs.items():
         if tensor.is_updated and (name in entry.outputs or tensor.is_by_rows):
             reason = "given by rows" if tensor.is_by_rows else "an output, too"

@@ -16,7 +16,7 @@ class DamagedMetadata(ValueError):
 
 
 def parse_metadata(content: bytes) -> Any:
-    """Parse JSON.
+    """Parse the content of metadata.json.
 
     Raises
     ------

@@ -97,7 +97,7 @@ def files_of_tar(archived: bytes) -> dict[str, bytes]:
 
 
 def file_of_archive(path: str | Path, name: str, most_bytes: int) -> bytes | None:
-    """Return one file of an archive that usmp wrote, or None if it cannot be read.
+    """Return a file of an archive of usmp, or None if it is missing, too large or unreadable.
 
     Besides the file, only headers are read, and only if `path` is a regular file. This is fast, and
     raises no errors for any `path`.
@@ -105,7 +105,7 @@ def file_of_archive(path: str | Path, name: str, most_bytes: int) -> bytes | Non
     Parameters
     ----------
     most_bytes
-        largest size to read.
+        largest size of the file, in bytes.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):

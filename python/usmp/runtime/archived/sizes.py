@@ -53,7 +53,7 @@ def _check_workspace_sizes(
 
 
 def _check_bytes_of_run(workspace: Mapping[str, Any], known: set[str], where: str) -> None:
-    """Check the expressions of the size of one pool, and their text. `known` has the names."""
+    """Check the expressions of a pool's size, and their text. They may use the names in `known`."""
 
     def is_value(pair: Any) -> bool:
         is_new = isinstance(pair, list) and len(pair) == 2 and is_identifier(pair[0])
@@ -111,8 +111,8 @@ def read_extents(
     Raises
     ------
     DamagedMetadata
-        an extent is no expression of the sizes, may exceed `shape` or be negative, or differs from
-        its text.
+        an extent is no expression of the sizes, has another maximum than in `shape`, or differs
+        from its text; or the tensor is streamed by rows.
     """
     if "symbolic_shape" not in tensor:
         return []

@@ -229,7 +229,7 @@ class MemoryPlanner(NotCopied):
 
     @property
     def num_unmanaged_non_scalars(self) -> int:
-        """The number of unmanaged tensors and objects: from elsewhere, or parts or views."""
+        """The number of unmanaged tensors and objects, with those that something kept after a run."""
         escaped = len(self._memory.escaped())
         return self._facts.num_unmanaged + self._facts.num_borrowed + escaped
 
@@ -250,8 +250,8 @@ class MemoryPlanner(NotCopied):
 
     @property
     def num_output_buffer_bytes(self) -> int:
-        """The bytes of all output buffers, including old ones that something still holds. There is
-        one buffer more than the caller holds results."""
+        """The bytes of all output buffers, including old ones that something still holds. For
+        each result that the caller holds there is a buffer, and one more for the next call."""
         return self._counter("output_bytes")
 
     @property

@@ -61,8 +61,8 @@ class ManagedModule(NotCopied):
 def compile_managed(mod: IRModule, target: str | tvm.target.Target = "llvm") -> ManagedModule:
     """Compile a Relax module so that the planner that runs it allocates its tensors.
 
-    The passes are those of `tvm.compile` for hosts. The caller applies others before, such as
-    fusion. Functions that other functions call keep TVM's allocator.
+    The passes are those of `tvm.compile` for hosts. The caller may apply other passes before,
+    such as fusion. Functions that other functions call keep TVM's allocator.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def rewrite(function: relax.Function, memory: FunctionMemory, token: int) -> rel
         # becomes
         alloc = R.call_packed("usmp.runtime.alloc_tensor", token, 0, R.shape([n, 16]))
 
-    The first call announces the known sizes. References to tensors are killed after their last use,
+    A call at the start of the function announces the known sizes. References to tensors are killed after their last use,
     also after branches, where TVM's own pass does not kill them.
     """
     rewritten = _Rewriter(memory, token).visit_expr(function)
