@@ -1,6 +1,6 @@
 """`usmp.explain`: why a model needs the memory that it does, and what would reduce it."""
 
-# This waits while another thread loads TVM; an import of one of TVM's modules would not.
+# Import TVM as a whole, because an import of its modules does not wait for other threads.
 import tvm  # noqa: F401
 
 from usmp.explanation.explanation import Explanation as Explanation

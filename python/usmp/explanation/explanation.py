@@ -83,7 +83,7 @@ def explain(
 ) -> Explanation:
     """Build a model, and explain its peak and the options that would reduce it.
 
-    For each workspace pool, it names the operator at the peak, the buffers that are live there and
+    For each workspace pool, the explanation names the operator at the peak, the buffers that are live there and
     why, the pairs of them that share no more bytes and why, and the buffers that force the peak. It
     states whether the peak is proved to be the lowest. Reductions are not guessed: the model is
     planned again with each option changed. Options come from the current `PassContext`, as for
@@ -110,14 +110,14 @@ def explain(
     executor = arguments.get("executor") or "aot"
     arguments |= {"executor": executor if isinstance(executor, Executor) else Executor(executor)}
     shared_state = bool(arguments.pop("shared_state", False))
-    # Import once, so that all builds have one module, whose facts the session knows.
+    # Import once, so that all builds share a module, and the session reuses its analyses.
     sizes, shapes = (arguments.pop(name, None) or {} for name in ("max_sizes", "input_shapes"))
     imported = import_models(mod, shared_state, sizes, shapes)
     planned = Planned()
     noting = [*PassContext.current().instruments, noting_what_is_planned(planned)]
     deadline = planning_options().deadline(start_seconds)
     with planning_session(deadline) as session:
-        # Suggestions need the model's own plan first, and half of the time.
+        # Plan the model itself first, and leave half of the time to suggestions.
         own = session.deadline and session.deadline.share(2 if suggestions else 1)
         with planning_session(own), changed_context(instruments=noting):
             module = build(imported, **arguments)
@@ -189,7 +189,7 @@ def _outcome(
 
 
 def _not_tried(trial: Trial, before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts about a trial before its build."""
+    """Return the outcome of a trial that was not built, with None for unknown figures."""
     return {
         "name": trial.name,
         "flag": trial.flag,

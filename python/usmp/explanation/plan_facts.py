@@ -35,7 +35,7 @@ class Planned:
     mod
         the module that the planner received.
     options
-        options of its PassContext.
+        planning options of the PassContext in which it was planned.
     """
 
     mod: IRModule | None = None
@@ -43,7 +43,7 @@ class Planned:
 
 
 def noting_what_is_planned(planned: Planned) -> PassInstrument:
-    """Return an instrument that keeps the module that the planner receives."""
+    """Return an instrument that stores the planner's input and options in `planned`."""
 
     class _Noting(PassInstrument):  # type: ignore[misc]
         def run_before_pass(self, mod: IRModule, info: object) -> None:
@@ -132,7 +132,7 @@ def _named(pair: dict[str, Any]) -> dict[str, Any]:
 
 
 def _forced_by(forced: ForcingBuffers, placed: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a set as plain data, with the bytes behind states in their buffers."""
+    """Return forcing buffers as plain data, with the bytes behind states for their new rows."""
     sizes = {buffer["name"]: buffer["size"] for buffer in placed}
     names = [str(buffer.name_hint) for buffer in forced.buffers]
     whole = sum(int(buffer.size_bytes) for buffer in forced.buffers)

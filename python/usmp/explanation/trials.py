@@ -18,8 +18,8 @@ _EXTRA_MACS = "10%"
 _ALIGNMENT = 4
 """Alignment in bytes: a word, which Cortex-M loads and stores fastest."""
 _TIME_BUDGET, _MORE_SECONDS = "1min", 10.0
-"""Time of a user's build, which compares all choices, and of a trial, which needs less because it
-reuses the choices that the session knows."""
+"""Time of a user's build, which compares all choices, and seconds of a trial, which needs less time
+because the session knows the results of these choices."""
 _MOST_ROW_INPUTS = 2
 
 
@@ -162,7 +162,7 @@ def _alignment(arguments: Mapping[str, Any]) -> Iterator[Trial]:
 
 
 def _search(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterator[Trial]:
-    """Yield a longer search if the best plan is not proved."""
+    """Yield a trial with a (longer) search if the peak of a workspace pool is not proved optimal."""
     pools = metadata["memory"]["pools"]
     if all(pool["optimal"] for pool in pools if pool["kind"] == "workspace"):
         return
