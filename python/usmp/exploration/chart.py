@@ -41,8 +41,8 @@ def check_renderer() -> None:
 
 
 def chart(sweep: Sweep, ending: str) -> bytes:
-    """Return the picture, as a file with this ending. HTML needs no network, and shows the
-    configuration of each point.
+    """Return the content of a file with this ending that shows the chart. HTML needs no network,
+    and shows the configuration of each point.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def _axis(name: str) -> dict[str, Any]:
 
 
 def _plain(text: str) -> str:
-    """Return text that ends no script and begins no tag, wherever a page contains it."""
+    """Return text without "<", so that it cannot end a script or begin a tag in a page."""
     return shown(text).replace("<", "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}")
 
 

@@ -41,7 +41,7 @@ def document(sweep: Sweep) -> dict[str, Any]:
 
 
 def sweep_json(sweep: Sweep) -> str:
-    """Return the document of a sweep as text."""
+    """Return the document of a sweep as JSON text."""
     return json.dumps(document(sweep), indent=2) + "\n"
 
 
@@ -64,7 +64,7 @@ def _row(row: Row) -> dict[str, Any]:
 
 
 def take_results(sweep: Sweep, path: str | Path) -> int:
-    """Add the results in the file of an earlier run, and return the number of configurations.
+    """Add the results in the file of an earlier run, except failures, and return their number.
 
     Raises
     ------

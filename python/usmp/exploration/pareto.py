@@ -1,4 +1,4 @@
-"""The Pareto front: the results to which no other result is better in every respect."""
+"""The Pareto front: the results to which no other is nowhere worse and somewhere better."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Verdict:
         whether it is built and within the limits of RAM and flash.
     dominated_by
         index of a result that is nowhere worse and somewhere better, and that no other dominates;
-        None without such a result.
+        None if there is none, or beyond the limits.
     same_as
-        index of the first result with the same costs; None for this first result.
+        index of the first result with the same costs; None for this first result, or beyond the limits.
     """
 
     is_within_limits: bool

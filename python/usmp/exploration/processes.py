@@ -19,8 +19,8 @@ from usmp.support.process.termination import (
 )
 
 Evaluate: TypeAlias = Callable[[Any, tuple[str, ...]], dict[str, Any]]
-"""Makes `Result.as_json` from shared data and the arguments of a configuration. The function can be
-imported by its name, and raises no errors of configurations."""
+"""Builds a configuration from shared data and its arguments, and returns `Result.as_json`. The function
+can be pickled, and returns the error of a configuration as a result."""
 
 IsInterrupted: TypeAlias = Callable[[], bool]
 
@@ -99,7 +99,7 @@ def in_processes(
 
 
 def _stop(others: set[BaseProcess]) -> None:
-    """End the processes by a signal, and kill those that do not end soon."""
+    """End all child processes except `others` by SIGTERM, and kill those that do not end soon."""
     own = [process for process in multiprocessing.active_children() if process not in others]
     for process in own:
         process.terminate()

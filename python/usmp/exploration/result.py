@@ -93,7 +93,7 @@ class Result:
         return self.constant_bytes + (self.code_bytes or 0)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all fields by name, and the two sums."""
+        """Return all fields by name, and the sums `ram_bytes` and `flash_bytes`."""
         return {
             "outcome": self.outcome,
             "reason": self.reason,

@@ -120,7 +120,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Row:
-    """A configuration with its result, and its rank among the others.
+    """A configuration with its result, compared with the other results.
 
     Parameters
     ----------

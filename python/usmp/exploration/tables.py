@@ -56,7 +56,7 @@ _INDENT = "    "
 
 
 def sweep_csv(sweep: Sweep) -> str:
-    """Return a header, and a row for each configuration that is done, in the order of the sweep."""
+    """Return CSV with a header, and a row for each configuration with a result, in order."""
     from usmp.report.plan_formats import name_cell
 
     names = option_names(sweep.configurations)
@@ -81,7 +81,7 @@ def sweep_csv(sweep: Sweep) -> str:
 
 
 def sweep_markdown(sweep: Sweep) -> str:
-    """Return tables of built and other configurations, notes, and the commands of the best."""
+    """Return Markdown: tables of built and other configurations, notes, and the best commands."""
     rows = best_first(sweep.rows())
     built = [row for row in rows if row.result.outcome == BUILT]
     lines = [
