@@ -83,11 +83,11 @@ def explain(
 ) -> Explanation:
     """Build a model, and explain its peak and the options that would reduce it.
 
-    For each workspace pool, the explanation names the operator at the peak, the buffers that are live there and
-    why, the pairs of them that share no more bytes and why, and the buffers that force the peak. It
-    states whether the peak is proved to be the lowest. Reductions are not guessed: the model is
-    planned again with each option changed. Options come from the current `PassContext`, as for
-    `usmp.build`.
+    For each workspace pool, the explanation names the operator at the peak, the buffers that are
+    live there and why, the pairs of these that share no more bytes and why, and the buffers that
+    force the peak. It states whether the peak is proved to be the lowest. Reductions are not
+    guessed: the model is planned again with each option changed. Options come from the current
+    `PassContext`, as for `usmp.build`.
 
     Parameters
     ----------

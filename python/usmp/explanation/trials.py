@@ -162,7 +162,7 @@ def _alignment(arguments: Mapping[str, Any]) -> Iterator[Trial]:
 
 
 def _search(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterator[Trial]:
-    """Yield a trial with a (longer) search if the peak of a workspace pool is not proved optimal."""
+    """Yield a trial with a (longer) search if the peak of any workspace pool is not proved."""
     pools = metadata["memory"]["pools"]
     if all(pool["optimal"] for pool in pools if pool["kind"] == "workspace"):
         return

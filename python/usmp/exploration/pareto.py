@@ -20,7 +20,7 @@ class Verdict:
         index of a result that is nowhere worse and somewhere better, and that no other dominates;
         None if there is none, or beyond the limits.
     same_as
-        index of the first result with the same costs; None for this first result, or beyond the limits.
+        index of the first result with the same costs; None for the first, or beyond the limits.
     """
 
     is_within_limits: bool

@@ -19,8 +19,8 @@ from usmp.support.process.termination import (
 )
 
 Evaluate: TypeAlias = Callable[[Any, tuple[str, ...]], dict[str, Any]]
-"""Builds a configuration from shared data and its arguments, and returns `Result.as_json`. The function
-can be pickled, and returns the error of a configuration as a result."""
+"""Builds a configuration from shared data and its arguments, and returns `Result.as_json`. The
+function can be pickled, and returns the error of a configuration as a result."""
 
 IsInterrupted: TypeAlias = Callable[[], bool]
 

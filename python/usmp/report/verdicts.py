@@ -19,7 +19,7 @@ from usmp.report.text_tables import (
 from usmp.support.text.plain_text import shown
 
 SCHEMA, VERSION = "usmp.check", 1
-"""Name and version of the document, which changes if a field is removed or changes its meaning."""
+"""Name and version of the document; the version changes if a field is removed or redefined."""
 
 _MOST_NAMES = 4
 """Most names of targets before a note; the document has the notes of each target."""

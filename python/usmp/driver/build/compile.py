@@ -51,7 +51,7 @@ _EXAMPLES = """\
 
 
 def add_compile_parser(commands: Any) -> None:
-    """Add the command and its options."""
+    """Add `tvmc compile` and its options."""
     parser = add_command(
         commands,
         "compile",
@@ -89,7 +89,7 @@ def add_compile_parser(commands: Any) -> None:
 
 
 def compile_model(options: argparse.Namespace) -> None:
-    """Carry out the command."""
+    """Carry out `tvmc compile`."""
     check_output_format(options.output_format)
     check_is_none_of(options.output, options, "the archive")
     check_reports(options)

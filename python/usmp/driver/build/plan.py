@@ -57,7 +57,7 @@ The plan of a model is that of tvmc compile with the same options, to the byte."
 
 
 def add_plan_parser(commands: Any) -> None:
-    """Add the command and its options."""
+    """Add `tvmc plan` and its options."""
     parser = add_command(
         commands,
         "plan",
@@ -93,7 +93,7 @@ def add_plan_parser(commands: Any) -> None:
 
 
 def plan_model(options: argparse.Namespace) -> None:
-    """Carry out the command."""
+    """Carry out `tvmc plan`."""
     shown_as = chosen_format(options, _ENDINGS)
     if options.buffers is not None:
         plan_buffers(options, shown_as)

@@ -50,7 +50,7 @@ def add_buffers_options(parser: argparse.ArgumentParser) -> None:
 
 
 def plan_buffers(options: argparse.Namespace, shown_as: str) -> None:
-    """Carry out the command.
+    """Carry out `tvmc plan --buffers`.
 
     Raises
     ------

@@ -36,7 +36,7 @@ def add_tflm_option(group: Any) -> None:
 
 
 def plan_tflm(options: argparse.Namespace, shown_as: str) -> None:
-    """Carry out the command.
+    """Carry out `tvmc plan --emit-tflm`.
 
     Raises
     ------

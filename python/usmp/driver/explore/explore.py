@@ -60,7 +60,7 @@ The figures do not depend on the number of processes, nor on the order in which 
 
 
 def add_explore_parser(commands: Any) -> None:
-    """Add the command and its options."""
+    """Add `tvmc explore` and its options."""
     parser = add_command(
         commands,
         "explore",
@@ -113,7 +113,7 @@ def add_explore_parser(commands: Any) -> None:
 
 
 def explore_model(options: argparse.Namespace) -> None:
-    """Carry out the command."""
+    """Carry out `tvmc explore`."""
     _check(options)
     sweep = _sweep(options)
     keeps = options.output is not None and _ending(options.output) == _KEPT

@@ -85,7 +85,7 @@ def tell_notes(result: dict[str, Any]) -> None:
 
 @contextmanager
 def _collected_notes() -> Iterator[list[tuple[str, bool]]]:
-    """Yield a list that collects notes, and whether a meaning changes, for the main process."""
+    """Yield a list that collects compatibility notes, each with whether a meaning changes."""
     notes: list[tuple[str, bool]] = []
     show = warnings.showwarning
 

@@ -39,7 +39,7 @@ Flash is constants and code: the code is compiled for the core where its compile
 
 
 def add_check_parser(commands: Any) -> None:
-    """Add the command and its options."""
+    """Add `tvmc check` and its options."""
     parser = add_command(
         commands,
         "check",
@@ -69,7 +69,7 @@ def add_check_parser(commands: Any) -> None:
 
 
 def check_fit(options: argparse.Namespace) -> int:
-    """Carry out the command, and return the exit status: 0 if the model fits."""
+    """Carry out `tvmc check`, and return the exit status: 0 if the model fits."""
     all_places = places(options)
     if options.board is not None:
         raise UsageError("--board says what to build for; name boards to fit in --boards")

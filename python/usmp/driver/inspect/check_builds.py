@@ -37,7 +37,7 @@ _NO_STACK = "The stack is not counted: its size is not known."
 
 
 class Builds:
-    """The builds of a model, one per core, that are compared with places.
+    """The builds of a model, one per core, and their verdicts for boards, parts and limits.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Builds:
         self._chooses_core = self._given is None and _is_any_core(options)
 
     def verdict(self, place: Place) -> Verdict:
-        """Return whether and how the model fits a place."""
+        """Return the verdict on whether the model fits a place (a board, a part or limits)."""
         if place.is_board:
             return self._board_verdict(board_named(place.name))
         archive, module = self._for_core(place.core, self._options.io_pool)

@@ -35,7 +35,7 @@ _EXAMPLES = """\
 
 
 def add_diff_parser(commands: Any) -> None:
-    """Add the command and its options."""
+    """Add `tvmc diff` and its options."""
     parser = add_command(
         commands,
         "diff",
@@ -68,7 +68,7 @@ def add_diff_parser(commands: Any) -> None:
 
 
 def diff_plans(options: argparse.Namespace) -> int:
-    """Carry out the command, and return the exit status: 0 if the growth is within the limits."""
+    """Carry out `tvmc diff`, and return the exit status: 0 if the growth is within the limits."""
     for path in (options.BEFORE, options.AFTER) if options.output is not None else ():
         check_output(options.output, path, "the difference", "a file that it compares")
     with stages(options) as stage:

@@ -44,7 +44,7 @@ The model has to fit its pools; where it does not, the error of tvmc plan says w
 
 
 def add_explain_parser(commands: Any) -> None:
-    """Add the command and its options."""
+    """Add `tvmc explain` and its options."""
     parser = add_command(
         commands,
         "explain",
@@ -70,7 +70,7 @@ def add_explain_parser(commands: Any) -> None:
 
 
 def explain_model(options: argparse.Namespace) -> None:
-    """Carry out the command."""
+    """Carry out `tvmc explain`."""
     if options.export_state_layout is not None:
         raise UsageError("--export-state-layout belongs to tvmc compile and tvmc plan")
     if options.output is not None:

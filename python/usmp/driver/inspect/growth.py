@@ -97,7 +97,7 @@ def _result(
 
 
 def growth_sentence(result: dict[str, Any]) -> str:
-    """Return a result as a sentence."""
+    """Return a result of `checked_limits` as a sentence."""
     growth = result["after"] - result["before"]
     name = f"{shown(result['module'])}: " if result["module"] else ""
     if not result["exceeded"]:

@@ -29,7 +29,7 @@ _EXAMPLES = """\
 
 
 def add_info_parser(commands: Any) -> None:
-    """Add the command and its options."""
+    """Add `tvmc info` and its options."""
     parser = add_command(
         commands,
         "info",
@@ -48,7 +48,7 @@ def add_info_parser(commands: Any) -> None:
 
 
 def show_info(options: argparse.Namespace) -> None:
-    """Carry out the command."""
+    """Carry out `tvmc info`."""
     check_readable(options.FILE)
     with stages(options) as stage:
         stage(f"reading {options.FILE}")

@@ -34,7 +34,7 @@ _EXAMPLES = """\
 
 
 def add_list_parser(commands: Any) -> None:
-    """Add the command and its options."""
+    """Add `tvmc list` and its options."""
     parser = add_command(
         commands,
         "list",
@@ -56,7 +56,7 @@ def add_list_parser(commands: Any) -> None:
 
 
 def list_choices(options: argparse.Namespace) -> None:
-    """Carry out the command."""
+    """Carry out `tvmc list`."""
     load_extensions(options.extension)
     if options.SECTION == OLD_OPTIONS:
         sections = {where: _old_names(rows) for where, rows in OLD_NAMES.items()}

@@ -1,4 +1,4 @@
-"""Measure the compiled size of a module in an archive, for `tvmc check` and `tvmc diff`."""
+"""Measure the compiled size of a module in an archive, for `tvmc diff`."""
 
 from __future__ import annotations
 

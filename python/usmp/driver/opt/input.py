@@ -34,7 +34,8 @@ def read_modules(options: argparse.Namespace) -> list[IRModule]:
     Raises
     ------
     UsageError
-        the ending is unknown, the file is not UTF-8, or a part of it has no module or several.
+        the ending is unknown, the file is not UTF-8, or a part between separators does not have
+        exactly one module.
     UnsupportedModelError
         the model cannot be imported.
     """

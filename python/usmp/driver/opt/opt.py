@@ -53,7 +53,7 @@ exit status: 0 if all went well, 1 after an error, which is one line on stderr."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line, and return the exit status: 0, or 1 after an error."""
+    """Run the command line, and return the exit status: 0, 1 (error) or 130 (interrupted)."""
     parser = _parser()
     with silenced_native_log() as stderr:
         start_seconds = time.monotonic()

@@ -43,13 +43,13 @@ SHORT_PASS_OPTIONS = {
     "workspace_io": "tir.usmp.use_workspace_io",
     "profile": "tir.usmp.profile",
 }
-"""Pass options that have an option of the command, by its destination."""
+"""Pass options, by the destination of the command-line option that sets each."""
 
 LISTED_PASS_OPTIONS = {
     "stream_input": "tir.usmp.stream_inputs",
     "stream_output": "tir.usmp.stream_outputs",
 }
-"""Pass options whose option of the command may be repeated, each time with a name."""
+"""Pass options that are lists of names, by the destination of the option that adds a name."""
 
 
 def add_build_options(parser: Parser, needs_model: bool = True) -> None:
@@ -284,7 +284,7 @@ def _passes(options: argparse.Namespace) -> PassSettings:
 
 
 def _pass_settings(options: argparse.Namespace) -> list[str]:
-    """Return the settings of `--pass-config`, and of the options that stand for pass options."""
+    """Return the settings of `--pass-config`, and of other options that set pass options."""
     settings = list(options.pass_config)
     for attribute, name in SHORT_PASS_OPTIONS.items():
         value = getattr(options, attribute)

@@ -10,7 +10,7 @@ from usmp.support.text.plain_text import shown
 _BYTES = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)\s*([kKmMgG]?)(?:i?[bB])?")
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _MOST_DIGITS = 100
-"""More digits are cut, because they are out of range anyway and Python parses them slowly."""
+"""More decimal digits are cut, because they are out of range and Python parses them slowly."""
 INT64_MAX = (1 << 63) - 1
 BYTES = "bytes, such as 4096, 0x400 or 64K"
 

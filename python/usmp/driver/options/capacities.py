@@ -9,7 +9,7 @@ from usmp.driver.options.byte_count import INT64_MAX, byte_count
 
 
 def capacities(given: Sequence[str]) -> int | dict[str, int] | None:
-    """Parse capacities: bytes of a single pool, or by the names of pools in order, or None.
+    """Parse `--capacity` into bytes of a single pool, bytes by pool in order, or None if unset.
 
     Raises
     ------

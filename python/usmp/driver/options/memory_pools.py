@@ -62,7 +62,8 @@ def memory_pools(
 def state_pool(
     options: argparse.Namespace, targets: BuildTargets
 ) -> WorkspacePoolInfo | str | None:
-    """Return the pool of `--state-pool`, or its name if it is a workspace pool or has no settings.
+    """Return the pool of `--state-pool`, its name if it is a workspace pool or has no settings, or
+    None without the option.
 
     Raises
     ------

@@ -50,7 +50,7 @@ def use_current_options(options: argparse.Namespace) -> list[WrittenName]:
 
 
 def told_settings(settings: Sequence[str]) -> list[str]:
-    """Return `current_settings`, and warn about the names of TVM 0.18."""
+    """Return the settings with current names, and warn about each name of TVM 0.18."""
     current, replaced = current_settings(settings)
     tell_all(replaced)
     return current

@@ -51,7 +51,7 @@ class Printer(PassInstrument):  # type: ignore[misc]
         stream to print to.
     """
 
-    # Without it, an object of C++ cannot have attributes of Python.
+    # Without `__dict__`, an object of C++ cannot have attributes of Python.
     __slots__ = ("__dict__",)
 
     def __init__(

@@ -13,7 +13,7 @@ from usmp.driver.options.pass_config import pass_context, told_settings
 
 @dataclass(frozen=True)
 class PassSettings:
-    """The pass settings of a build. Fields that are None are taken from the current `PassContext`.
+    """The settings of a build for its `PassContext`; the first four default to the current one.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ class PassTimes(PassInstrument):  # type: ignore[misc]
     enters a context of its own.
     """
 
-    # Without it, an object of C++ cannot have attributes of Python.
+    # Without `__dict__`, an object of C++ cannot have attributes of Python.
     __slots__ = ("__dict__",)
 
     def __init__(self) -> None:

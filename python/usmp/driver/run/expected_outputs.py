@@ -23,7 +23,8 @@ def reference_outputs(
     runs: Sequence[Run],
     sources: Sequence[str],
 ) -> list[dict[str, np.ndarray]] | None:
-    """Return the outputs of the reference build for each run. If it is missing, print why.
+    """Return the outputs of the reference build for each run; if it cannot run, print why and
+    return None.
 
     Parameters
     ----------

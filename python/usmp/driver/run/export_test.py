@@ -47,7 +47,7 @@ _EXAMPLES = """\
 
 
 def add_export_test_parser(commands: Any) -> None:
-    """Add the command and its options."""
+    """Add `tvmc export-test` and its options."""
     parser = add_command(
         commands,
         "export-test",
@@ -114,7 +114,7 @@ def add_export_test_parser(commands: Any) -> None:
 
 
 def export_test(options: argparse.Namespace) -> None:
-    """Carry out the command."""
+    """Carry out `tvmc export-test`."""
     path = options.output or f"{Path(options.FILE).stem}_test"
     check_readable(options.FILE)
     _check_options(options, path)

@@ -22,7 +22,7 @@ def check_board(archive: Archive, options: argparse.Namespace) -> None:
     Raises
     ------
     UsageError
-        it was compiled for another board or for none, or the board is unknown.
+        the archive is for another board or none, or has several modules; or the board is unknown.
     """
     board = board_named(options.board)
     modules = archive.metadata["modules"]

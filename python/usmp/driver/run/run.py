@@ -73,7 +73,7 @@ _EXAMPLES = """\
 
 
 def add_run_parser(commands: Any) -> None:
-    """Add the command and its options."""
+    """Add `tvmc run` and its options."""
     parser = add_command(
         commands,
         "run",
@@ -145,7 +145,7 @@ def add_run_parser(commands: Any) -> None:
 
 
 def run_model(options: argparse.Namespace) -> None:
-    """Carry out the command."""
+    """Carry out `tvmc run`."""
     check_serial_options(options)
     check_steps_option(options)
     check_time_options(options)

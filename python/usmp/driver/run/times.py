@@ -57,7 +57,7 @@ def measured_times(run: Callable[[], object], repeat: int, number: int) -> list[
 
 
 def print_times(seconds: Sequence[float]) -> None:
-    """Print the table that TVM's tvmc printed."""
+    """Print the statistics of times in seconds, in the table of TVM's tvmc."""
     from tvm.runtime.module import BenchmarkResult
 
     print(BenchmarkResult(seconds))

@@ -35,7 +35,7 @@ _ENDINGS = {
 
 
 def add_completion_parser(commands: Any) -> None:
-    """Add the command and its options."""
+    """Add `tvmc completion` and its options."""
     parser = add_command(
         commands,
         "completion",
@@ -48,7 +48,7 @@ def add_completion_parser(commands: Any) -> None:
 
 
 def print_completion(options: argparse.Namespace) -> None:
-    """Carry out the command."""
+    """Carry out `tvmc completion`."""
     from argcomplete.shell_integration import shellcode
 
     # argcomplete has a single script for bash and zsh.

@@ -1,6 +1,6 @@
-"""Ctrl-C during a search, which it ends.
+"""Ctrl-C during a search: the first one ends the search.
 
-Elsewhere, `usmp.support.process.termination` handles it.
+Elsewhere, `usmp.support.process.termination` handles Ctrl-C.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def add_quiet_option(parser: argparse._ActionsContainer) -> None:
 
 
 def silent(what: str) -> None:
-    """Show nothing."""
+    """Ignore a stage, as the `ProgressCallback` without a terminal or with `--quiet`."""
 
 
 @contextmanager

@@ -107,7 +107,9 @@ def search_plan(
     Raises
     ------
     KeyboardInterrupt
-        Ctrl-C came before there was a plan.
+        Ctrl-C came before there was a plan, or there is neither a plan nor a `refusal`.
+    Exception
+        there is no plan; the error is that of `refusal`.
     """
     stage("loading the solver")
     from usmp_solver.solver import SEARCHES, solve
@@ -152,7 +154,7 @@ def note_interruption(options: argparse.Namespace) -> None:
 
 
 def progress_text(what: str, progress: Progress) -> str:
-    """Return a stage with the peak and the lower bound of its search."""
+    """Return the text of a stage, with the peak and the lower bound of its search in bytes."""
     peak = "no plan yet" if progress.peak is None else f"peak {progress.peak}"
     return f"{what}: {peak}, lower bound {progress.lower_bound}"
 

@@ -87,7 +87,7 @@ def refuse_old_command(arguments: Sequence[str]) -> None:
 
 
 def split_command(arguments: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the command, which is the first word except a value of `--config`, and the rest."""
+    """Return the command (the first word but values of `--config`) and the arguments after it."""
     for index, (previous, text) in enumerate(pairwise(["", *arguments]), 1):
         if _WORD.fullmatch(text) and previous != "--config":
             return text, list(arguments[index:])
@@ -187,7 +187,7 @@ def _create(project_arguments: MicroArguments) -> list[list[str]]:
     compiled = ["tvmc", "compile", "MODEL", *project_arguments.build_options, "-o", archive]
     if project_arguments.emulated_board:
         return [["mkdir", "-p", project], compiled, _run_emulated(project_arguments)]
-    # Without it, only archives for a core or a board have expected outputs.
+    # Without `--reference`, only archives for a core or a board have expected outputs.
     compiled.append("--reference")
     # Arduino compiles only the folder src of a sketch.
     sources = [f"{project}/src"] if platform == "arduino" else []

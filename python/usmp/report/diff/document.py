@@ -9,7 +9,7 @@ from typing import Any
 from usmp.report.diff.plan_diff import Change, ItemDiff, ModuleDiff
 
 SCHEMA, VERSION = "usmp.diff", 1
-"""Name and version of the document, which changes if a field is removed or changes its meaning."""
+"""Name and version of the document; the version changes if a field is removed or redefined."""
 
 _KEYS = {
     "pools": ("name", "kind"),

@@ -62,7 +62,7 @@ class SizeRecords:
 
     @property
     def is_rising(self) -> bool:
-        """Whether more than `policy.after` consecutive runs up to the last plan needed a new plan."""
+        """Whether more than `policy.after` consecutive runs needed a plan, up to the last plan."""
         return self._in_a_row > self.policy.after
 
     def raised(self, largest: Sequence[int]) -> list[int]:

@@ -229,7 +229,7 @@ class MemoryPlanner(NotCopied):
 
     @property
     def num_unmanaged_non_scalars(self) -> int:
-        """The number of unmanaged tensors and objects, with those that something kept after a run."""
+        """The number of unmanaged tensors and objects, with tensors kept alive after a run."""
         escaped = len(self._memory.escaped())
         return self._facts.num_unmanaged + self._facts.num_borrowed + escaped
 

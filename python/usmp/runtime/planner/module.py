@@ -124,8 +124,8 @@ def rewrite(function: relax.Function, memory: FunctionMemory, token: int) -> rel
         # becomes
         alloc = R.call_packed("usmp.runtime.alloc_tensor", token, 0, R.shape([n, 16]))
 
-    A call at the start of the function announces the known sizes. References to tensors are killed after their last use,
-    also after branches, where TVM's own pass does not kill them.
+    A call at the start of the function announces the known sizes. References to tensors are
+    killed after their last use, also after branches, where TVM's own pass does not kill them.
     """
     rewritten = _Rewriter(memory, token).visit_expr(function)
     sizes = relax.ShapeExpr([bytes_of(memory.tensors[number]) for number in memory.expected])
