@@ -14,7 +14,7 @@ _MOST_SHOWN = 4
 
 
 def compared_table(metadata: Mapping[str, Any]) -> TextTable | None:
-    """Return a table of the stages with alternatives: the choice, and what was not chosen and why.
+    """Return a table of the decisions that had alternatives: the choice, what was not taken, why.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ class Pool:
     Parameters
     ----------
     name
-        name that the user gave it.
+        name of the pool.
     kind
         "workspace" or "constant".
     limit_bytes
@@ -110,7 +110,7 @@ class Pool:
     peak_operator
         index of the operator with the most live bytes, if known.
     buffers
-        buffers in program order.
+        buffers in the order of the metadata.
     address
         address of offset 0, if known.
     """
@@ -196,7 +196,7 @@ class Operator:
     number
         index in program order, over all entries.
     label
-        its operators in the model, as "3 CONV_2D, 4 ADD", or its index and kind.
+        its operators in the model, as "3 CONV_2D, 4 ADD"; its index and kinds if unknown.
     entry
         name of the entry that runs it.
     functions
@@ -257,7 +257,7 @@ class Entry:
     peak_bytes
         highest end address of its live buffers, by the names of pools.
     io_bytes, state_bytes
-        bytes of its inputs and outputs, and of its states.
+        bytes of its inputs and outputs, inside or outside of pools, and of its states.
     inputs, outputs
         bytes by the names of tensors; 0 if the size of a tensor has no bound.
     """
@@ -311,7 +311,7 @@ class MemoryMap:
         return [self.model_operators[place] for place in operator.model_operators]
 
     def operator_at(self, position: int) -> Operator | None:
-        """Return the last operator to start up to a position, or None if it has ended by then."""
+        """Return the last operator that starts at or before a position; None if it has ended."""
         starts, operators = self._by_start
         place = bisect_right(starts, position) - 1
         if place < 0:

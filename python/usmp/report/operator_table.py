@@ -134,7 +134,7 @@ def _operators(metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _tied(text: str) -> str:
-    """Return the text with ties, so that no line breaks between an index and its operator."""
+    """Return the text with a `TIE` after each index, so that no line breaks there."""
     return re.sub(r"(?:^|(?<=[,;] ))(\d+) ", rf"\1{TIE}", shown(text))
 
 

@@ -118,6 +118,6 @@ def _row(pool: Mapping[str, Any], buffer: Mapping[str, Any]) -> list[Any]:
 
 
 def name_cell(text: str) -> str:
-    """Escape a name, so that no terminal runs it, and no spreadsheet takes it for a formula."""
+    """Return a name that a terminal prints as text, and a spreadsheet does not run as a formula."""
     plain = printable(text)
     return f"'{plain}" if plain.startswith(_FORMULA) else plain

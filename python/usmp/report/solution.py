@@ -23,8 +23,8 @@ def print_solution(
     recorded: Sequence[str] = (),
     console: Console | None = None,
 ) -> None:
-    """Print peak, lower bound, ratio and capacity of each pool, a line for each recorded device,
-    and whether the plan is optimal."""
+    """Print peak, lower bound, ratio and capacity of each pool, the sentences in `recorded`, and
+    whether the plan is optimal."""
     console = console or Console(highlight=False)
     rows = []
     for pool in solution.problem.pools:

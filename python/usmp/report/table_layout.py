@@ -33,7 +33,7 @@ class _Narrowing(IntEnum):
     SPACES = 6
     """Wrap all cells at spaces."""
     PARTS = 7
-    """Wrap all names at the boundaries of their parts."""
+    """Wrap all names behind separators such as _ and /, and between a and B of aB."""
     NAMES = 8
     """Wrap names inside of their parts."""
     ANY = 9

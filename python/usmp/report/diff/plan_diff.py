@@ -64,7 +64,7 @@ class ModuleDiff:
     name, name_before
         names of the module; empty if a file lacks the name.
     sums
-        total bytes that both builds have.
+        totals in bytes that are known of both builds, by name.
     pools, entries, buffers, operators
         the items that differ; entries only if a module has several.
     compiler

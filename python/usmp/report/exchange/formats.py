@@ -12,7 +12,7 @@ from usmp.report.exchange.node_data import VALUES, node_data
 from usmp.report.exchange.trace_events import trace_events
 
 Writer: TypeAlias = Callable[[Mapping[str, Any]], bytes]
-"""Converts the metadata of one module; raises `ValueError` if they are damaged."""
+"""Converts the metadata of one module to a file; raises `ValueError` if the metadata is damaged."""
 
 FORMATS: dict[str, Writer] = {
     ".perfetto.json": trace_events,

@@ -23,7 +23,7 @@ _ALIGNMENT = 1 << 20
 """Alignment of segments in bytes. The first address is not 0, which means no address."""
 _DEVICE, _STREAM = 0, 0
 _NO_CATEGORY = "unknown"
-"""A required category, because the viewer fails without it."""
+"""Category of the events of pools, because the viewer fails without a category."""
 
 
 @dataclass(frozen=True)

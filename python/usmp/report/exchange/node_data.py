@@ -62,7 +62,7 @@ VALUES: dict[str, tuple[str, Callable[[MemoryMap, Operator], int | None]]] = {
     "macs": ("multiply-accumulates", lambda plan, operator: operator.macs),
     "instructions": ("instructions, estimated", lambda plan, operator: operator.instructions),
 }
-"""Kinds of files: the title, and a function that returns the number of an operator if known."""
+"""Kinds of numbers: the title, and a function that returns the number of an operator if known."""
 
 
 def node_data(metadata: Mapping[str, Any], value: str) -> bytes:

@@ -24,7 +24,7 @@ def live_at_peak(pool: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def peak_intervals(pool: Mapping[str, Any]) -> list[LiveInterval]:
-    """Return the positions at which all buffers of the peak are live."""
+    """Return the intervals of positions in which all buffers of the peak are live."""
     intervals: list[LiveInterval] | None = None
     for buffer in live_at_peak(pool):
         ranges = [(start, stop) for start, stop in buffer["live_ranges"]]
@@ -66,7 +66,7 @@ def described_buffer(
 
 
 def unused_bytes(pool: Mapping[str, Any]) -> dict[str, int]:
-    """Return the bytes below the peak without a live buffer: for alignment, and others."""
+    """Return the bytes below the peak that no live buffer uses: to align buffers, and others."""
     end = alignment = other = 0
     for buffer in sorted(live_at_peak(pool), key=lambda buffer: buffer["offset"]):
         gap = max(0, buffer["offset"] - end)

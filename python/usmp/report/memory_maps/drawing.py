@@ -129,7 +129,7 @@ def top_address(pool: Pool) -> float:
 
 
 def most_live(pool: Pool, positions: int) -> int:
-    """Return the most bytes that are live at once."""
+    """Return the most bytes of a pool that are live at once, or 1 if there are none."""
     return max(row["live"] for row in live_bytes(pool, positions)) or 1
 
 

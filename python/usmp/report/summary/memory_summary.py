@@ -233,7 +233,7 @@ def _has_overlaps(pool: Mapping[str, Any]) -> bool:
 
 
 def _print_overlap(pool: Mapping[str, Any], console: Console) -> None:
-    """Print why the live buffers have more bytes in sum than the peak, if they do."""
+    """Print that live buffers overlap, and the bytes needed without overlap, if these matter."""
     peak, pressure = pool["peak_bytes"], pool["memory_pressure_bytes"]
     sentences = []
     live = sum(b["size"] for b in pool["buffers"] if b["name"] in pool["live_at_peak"])
