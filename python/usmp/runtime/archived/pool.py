@@ -84,7 +84,7 @@ class ArchivedPool:
     @property
     def declared_bytes(self) -> int:
         """The size that the header must declare, at least 1 for an external pool with buffers. It
-        is not computed by the printer of the header, so that it can check the header."""
+        is computed apart from the code that prints the header, so that it can check the header."""
         has_address = not self.is_internal and not self.is_empty
         size = self.size_bytes + (0 if self.is_internal else self.first_byte)
         return max(size, 1) if has_address else size

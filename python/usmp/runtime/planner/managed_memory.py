@@ -80,7 +80,7 @@ class ManagedMemory(FFIObject):
             buffer_bytes: int,
             output_bytes: int,
         ) -> None:
-            """Set the offset and the maximal bytes (`limits`) of each tensor; -1 for unmanaged."""
+            """Set new places (see `TensorPlaces`), and the largest sizes so far in bytes."""
 
         def release(self) -> None:
             """Release the buffers, and reset the sizes."""
