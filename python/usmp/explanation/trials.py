@@ -125,7 +125,7 @@ def _other_io(options: PlanningOptions) -> Trial:
 
 
 def _row_inputs(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterator[Trial]:
-    """Yield a trial for each of the first inputs, streamed row by row."""
+    """Yield trials that each stream one of the first `_MOST_ROW_INPUTS` inputs row by row."""
     mains = metadata["memory"]["functions"]["main"]
     if len(mains) > 1 or options.preserve_inputs or not options.streaming:
         return
