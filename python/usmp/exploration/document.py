@@ -15,7 +15,7 @@ from usmp.support.text.strict_json import DamagedJSON, parse_json
 SCHEMA = "usmp-exploration"
 
 SCHEMA_VERSION = 1
-"""Changes when a key is removed or changes its meaning; keys may be added."""
+"""The version changes when a key is removed or changes its meaning; keys may be added."""
 
 _LARGEST_BYTES = 256 << 20
 

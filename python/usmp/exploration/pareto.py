@@ -1,4 +1,4 @@
-"""The Pareto front: the results to which no other is nowhere worse and somewhere better."""
+"""The Pareto front: results that no other result dominates (nowhere worse, somewhere better)."""
 
 from __future__ import annotations
 

@@ -111,8 +111,8 @@ def _stop(others: set[BaseProcess]) -> None:
 
 
 def _begin(evaluate: Evaluate, shared: Any) -> None:
-    """Prepare a worker. Its parent decides about interrupts, and ends it by SIGTERM, at which
-    temporary files and compilers are removed."""
+    """Prepare a worker to ignore Ctrl-C, which its parent handles, and to end its compilers and
+    remove its temporary files at SIGTERM."""
     end_by_signals("tvmc")
     settle(_TERMINATED)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -121,7 +121,7 @@ def _begin(evaluate: Evaluate, shared: Any) -> None:
 
 
 def _watch_parent() -> None:
-    """End this process when its parent ends, even if that is killed."""
+    """End this process when its parent ends, even if the parent is killed."""
     from threading import Thread
 
     parent = multiprocessing.parent_process()

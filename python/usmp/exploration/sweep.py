@@ -58,7 +58,7 @@ class InputFile:
 
     @classmethod
     def of(cls, name: str, content: bytes) -> InputFile:
-        """Return the entry for a file with this content."""
+        """Return the name of a file, and the digest of its content."""
         return cls(name, hashlib.sha256(content).hexdigest())
 
 

@@ -158,7 +158,7 @@ def shell_lines(command: str, width: int) -> list[str]:
 
 
 def _columns(sweep: Sweep, built: Sequence[Row]) -> dict[str, list[str]]:
-    """Return the cells of built configurations by heading: costs, then varied options."""
+    """Return the cells of built configurations by heading: costs, set of flags, varied options."""
     figures = zip(*map(_figures, built), strict=True)
     columns = {heading: list(cells) for heading, cells in zip(_COSTS, figures, strict=False)}
     if any(row.configuration.name is not None for row in sweep.rows()):
