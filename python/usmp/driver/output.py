@@ -22,7 +22,8 @@ Show: TypeAlias = "Callable[[Console | None], None]"
 
 
 def check_output(path: str, read: str, what: str, read_as: str = "the model") -> None:
-    """Check early that `what` can be written to `path`, and does not overwrite the file `read`.
+    """Check early that `what` can be written to `path`, and does not overwrite the file `read`,
+    which errors call `read_as`.
 
     Raises
     ------
@@ -52,7 +53,7 @@ def check_readable(path: str) -> None:
 def written(path: str, is_last: bool = True) -> Iterator[None]:
     """Replace an `OSError` of the body by a UsageError that names the file.
 
-    After the last file, settle the exit status, because the command has done its work.
+    After the last file, fix the exit status at 0, because later signals do not matter.
     """
     try:
         yield

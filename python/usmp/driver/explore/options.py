@@ -181,7 +181,7 @@ def _check_is_current(text: str, name: str, value: str) -> None:
 def build_arguments(options: argparse.Namespace) -> list[str]:
     """Return arguments that `parse_build` parses into these options, without the defaults.
 
-    They are in the order of the help.
+    The arguments are in the order of the help.
     """
     return [
         argument

@@ -121,7 +121,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 
 def _operators(path: str, name: str, metadata: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """Check and return the operators in the metadata, or None, as in earlier archives."""
+    """Check and return the operators in the metadata, or None for an earlier archive."""
     from usmp.runtime.archived.read_metadata import (
         DamagedMetadata,
         is_count,

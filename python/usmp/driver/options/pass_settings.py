@@ -13,12 +13,13 @@ from usmp.driver.options.pass_config import pass_context, told_settings
 
 @dataclass(frozen=True)
 class PassSettings:
-    """The settings of a build for its `PassContext`; the first four default to the current one.
+    """The settings of a build for its `PassContext`.
 
     Parameters
     ----------
     options
-        pass options, such as "tir.usmp.algorithm=hill_climb".
+        pass options, such as "tir.usmp.algorithm=hill_climb"; None for those of the current
+        context, from which the next three fields then have their defaults too.
     opt_level
         optimization level of the context.
     disabled_pass

@@ -37,7 +37,7 @@ PLACES = ("pool-offset", "address")
 """Keys with a number of bytes, from 0; each is a field of `PoolInfoProperties`."""
 
 IO = "io"
-"""Key that says whether the pool holds inputs and outputs."""
+"""Key that says whether the pool may hold inputs and outputs: "only", "no" or "any"."""
 
 INTERNAL = "internal"
 """Key without a value: the emitted C defines the pool."""

@@ -142,7 +142,8 @@ def compile(
         pass options, such as "tir.usmp.algorithm=hill_climb"; by default those of the current
         `PassContext`.
     opt_level, disabled_pass, instruments
-        settings of the `PassContext`; by default those of the current one.
+        settings of the `PassContext`; by default those of the current one, or of a new one if
+        `pass_context_configs` is given.
     print_pass_times
         whether to print the time of each pass.
     print_ir_before, print_ir_after

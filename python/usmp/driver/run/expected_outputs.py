@@ -54,7 +54,7 @@ def reference_outputs(
 def check_outputs(
     outputs: Tensors, expected: Tensors, machine: str, where: str, advice: str = ""
 ) -> None:
-    """Check that outputs equal the expected outputs, and print so.
+    """Check that outputs equal the expected ones (floats with tolerances), and print a note.
 
     Parameters
     ----------

@@ -218,7 +218,7 @@ def _golden_module(
 def _runs(
     options: argparse.Namespace, module: ArchivedModule, entries: Mapping[str, HostEntry]
 ) -> list[Run]:
-    """Return all runs in order."""
+    """Return the entry, the inputs and the sizes of each run, in order."""
     import numpy as np
 
     from usmp.driver.run.tensors import load_tensors

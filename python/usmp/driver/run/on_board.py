@@ -56,7 +56,7 @@ def report_run(
     Parameters
     ----------
     runs
-        results of the program.
+        results of the runs in the emulator.
     steps
         entry, inputs and sizes of each run.
     expected

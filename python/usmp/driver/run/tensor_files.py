@@ -1,4 +1,4 @@
-"""Files of inputs and outputs on the command line: [NAME=]PATH, with the format as the ending."""
+"""Files of inputs and outputs on the command line: [NAME=]PATH, in the format of the ending."""
 
 from __future__ import annotations
 
