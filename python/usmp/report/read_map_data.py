@@ -158,7 +158,7 @@ def _interleaved(operators: Sequence[Mapping[str, Any]]) -> set[str]:
 
 
 def _is_ring(described: Mapping[str, Any], interleaved: set[str]) -> bool:
-    """Return whether a buffer is a ring: it ends in "_ring" or "_ring_1", of interleaved code."""
+    """Return whether a buffer is a ring of interleaved operators, by "_ring" in its name."""
     _, mark, number = described["name"].rpartition("_ring")
     is_numbered = not number or number.strip("_").isdigit()
     return bool(mark) and is_numbered and described["function"] in interleaved

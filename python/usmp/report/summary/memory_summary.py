@@ -233,7 +233,7 @@ def _has_overlaps(pool: Mapping[str, Any]) -> bool:
 
 
 def _print_overlap(pool: Mapping[str, Any], console: Console) -> None:
-    """Print that live buffers overlap, and the bytes needed without overlap, if these matter."""
+    """Print that live buffers overlap, if they do, and the bytes needed without overlap."""
     peak, pressure = pool["peak_bytes"], pool["memory_pressure_bytes"]
     sentences = []
     live = sum(b["size"] for b in pool["buffers"] if b["name"] in pool["live_at_peak"])
@@ -280,7 +280,7 @@ def _print_total(metadata: Mapping[str, Any], console: Console) -> None:
 
 
 def _io_entries(memory: Mapping[str, Any]) -> str:
-    """Return a note on the entries over which inputs and outputs are the maximum; empty for one."""
+    """Return a note that inputs and outputs are a maximum over entries; empty for one entry."""
     mains = memory["functions"]["main"]
     if len(mains) == 1:
         return ""
