@@ -149,7 +149,7 @@ def reference_archive(archive: Archive, module: ArchivedModule) -> Archive:
 
 
 def _decompressed(compressed: bytes) -> bytes:
-    """Decompress a bzip2 file, or raise ArchiveError if it is damaged or expands suspiciously."""
+    """Decompress a bzip2 file, or raise ArchiveError if it is damaged or exceeds its size limit."""
     largest = largest_reference(len(compressed))
     decompressor = bz2.BZ2Decompressor()
     try:
