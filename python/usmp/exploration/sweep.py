@@ -58,7 +58,7 @@ class InputFile:
 
     @classmethod
     def of(cls, name: str, content: bytes) -> InputFile:
-        """Return the name of a file, and the digest of its content."""
+        """Return the name of a file with the SHA-256 of its content."""
         return cls(name, hashlib.sha256(content).hexdigest())
 
 
