@@ -53,7 +53,7 @@ def check_readable(path: str) -> None:
 def written(path: str, is_last: bool = True) -> Iterator[None]:
     """Replace an `OSError` of the body by a UsageError that names the file.
 
-    After the last file, fix the exit status at 0, because later signals do not matter.
+    After the last file, fix the exit status at 0, so that later signals do not change it.
     """
     try:
         yield
