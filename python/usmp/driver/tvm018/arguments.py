@@ -21,7 +21,7 @@ def check_old_arguments(function: str, arguments: Mapping[str, object]) -> None:
     function
         name of the calling function of `usmp.driver.tvmc`.
     arguments
-        arguments to look up in the tables of TVM 0.18, by name. False values such as None are ignored.
+        arguments to look up in the tables of TVM 0.18, by name. False values are ignored.
 
     Raises
     ------
