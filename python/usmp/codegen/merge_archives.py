@@ -51,8 +51,8 @@ def merge_archives(archives: Sequence[Mapping[str, bytes]]) -> dict[str, bytes]:
 
 
 def _check_names(modules: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-    """Check that module names are unique, and C prefixes even in capitals, for macros. Entry "b" of
-    module "a" has the prefix of module "a_b"."""
+    """Check that module names are unique, and C prefixes too, even in capitals, because macros
+    begin with them. Entry "b" of module "a" has the prefix of module "a_b"."""
     names: dict[str, str] = {}
     for number, (name, module) in enumerate(modules):
         if name in (other for other, _ in modules[:number]):

@@ -10,8 +10,8 @@ from pathlib import Path
 from usmp.support.process.termination import postponed_signals, undo_at_signal
 
 _KEPT = 50
-"""Characters of a file's name that its temporary file keeps: a file name may have 255 bytes, and a
-character has up to four."""
+"""Most characters of the file's name in the temporary file's name, because file systems allow 255
+bytes, and a character has up to four."""
 
 
 def write_file(path: str | Path, content: bytes) -> None:

@@ -1,8 +1,8 @@
 """An archive as an Arduino library, whose sources and headers must be in `src`.
 
-The files of the Model Library Format keep their places, so `src` has a file for each that includes
-it. With other compilers these sources are empty, because a project may compile every source in the
-archive.
+The files of the Model Library Format keep their places, so `src` has one more file for each, which
+includes it. Only Arduino compiles the content of these sources, because another project may compile
+all sources of the archive.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """An archive in CMake: a library for each model, and a single component of ESP-IDF.
 
 ESP-IDF also reads the CMakeLists.txt of a component in CMake's script mode, which does not allow
-`project`. So its part comes first and returns. Compile features are private to the targets, because
-a C++ project that links them may have no C compiler in CMake.
+`project`. So the lines for ESP-IDF come first and end with `return()`. Compile features are private
+to the targets, because a C++ project that links them may have no C compiler in CMake.
 """
 
 from __future__ import annotations

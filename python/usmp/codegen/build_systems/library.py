@@ -1,6 +1,6 @@
 """The facts about an archive that build systems need: its models and the paths of their files.
 
-All names begin with a C prefix, `tvmgen_<module>`, with the module's name in letters, digits and
+A model is named by its C prefix, `tvmgen_<module>`, with the module's name in letters, digits and
 underscores. No other text of a model is in the files of a build system.
 """
 
@@ -21,7 +21,7 @@ ARENA = "usmp_arena"
 """Name of the library with the allocator, which models of several archives may share."""
 
 VERSION = "1.0.0"
-"""The version in manifests, which require one; a model has none."""
+"""The version in manifests, which require one; a model has no version."""
 
 _LONGEST_NAME = 50
 """Most characters of a library's name, so that every registry permits it."""
@@ -88,7 +88,7 @@ class Library:
 
     @property
     def arena_sources(self) -> tuple[str, ...]:
-        """The path of the allocator, if it is needed."""
+        """Path of the allocator's source; empty if no model needs it."""
         return (ARENA_SOURCE,) if self.takes_arena else ()
 
     @property

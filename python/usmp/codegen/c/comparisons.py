@@ -58,7 +58,7 @@ def is_contradiction(expr: tirx.And, calls: CallResolver) -> bool:
 
 
 def _bound(expr: tirx.Expr) -> tuple[Var, Range] | None:
-    """Return the variable that is compared with a constant, and its range where that is true."""
+    """Return the variable that is compared with a constant, and its range where `expr` is true."""
     kind = type(expr)
     if kind not in _MIRRORED:
         return None

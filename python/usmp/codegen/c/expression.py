@@ -199,7 +199,7 @@ class ExpressionPrinter:
 
     def _convert(self, expr: tirx.Cast, target: str, source: str) -> Operand:
         """Return the conversion from or to an element type that C lacks."""
-        # Convert by way of float, because each float is a double, too.
+        # Convert to float, which C then widens to double without loss.
         through = "float32" if target == "float64" else target
         if conversion_function(through, source) not in C_CONVERSIONS:
             raise UnsupportedInC(
@@ -330,7 +330,7 @@ class ExpressionPrinter:
         return Operand(f"{function}({', '.join(self.print(a) for a in expr.args[1:])})")
 
     def tensor_intrinsic(self, call: Call) -> str:
-        """Return the call of a tensor intrinsic, which takes the addresses of its loads."""
+        """Return the C call of a tensor intrinsic; arguments that are loads become addresses."""
         function = extern_function(call)
         if function not in tensor_intrinsics(is_of_mve(function)):
             raise UnsupportedInC(f"there is no tensor intrinsic {function}")

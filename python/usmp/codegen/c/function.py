@@ -68,7 +68,7 @@ def print_function(
 
 
 def parameter_types(func: tirx.PrimFunc, written: set[int]) -> list[str]:
-    """Return the C type of each parameter; `written` has indices of parameters."""
+    """Return the C type of each parameter; `written` has the indices of those that are written."""
     return [_parameter_type(param, index in written) for index, param in enumerate(func.params)]
 
 
@@ -174,7 +174,7 @@ class _FunctionPrinter:
         self._silence(buffer)
 
     def _silence(self, buffer: Var) -> None:
-        """Print a use of a variable that nothing reads, because compilers warn of those."""
+        """Print a use of `buffer` if nothing reads it, because compilers would warn otherwise."""
         if buffer in self.never_read:
             self._line(f"(void){self.names[buffer]};")
 
@@ -272,7 +272,7 @@ class _FunctionPrinter:
     def _own_function(self, name: str, body: tirx.Stmt) -> None:
         """Print `body` as a function, with the variables that it uses as parameters, and a call.
 
-        If `body` may change an outer scalar, print the statements in place.
+        If `body` uses an outer scalar that is not constant, print the statements in place.
         """
         known = dict(self.types)
         changing = {self.names[scalar] for scalar in self.scalars if scalar in self.names}

@@ -1,4 +1,4 @@
-"""Breaks long lines of C as clang-format does, for the functions of templates."""
+"""Line breaks in long lines of C, as clang-format makes them, for the functions of templates."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def broken(line: str) -> str:
 
 
 def _outermost_list(line: str) -> tuple[int, list[int]]:
-    """Return the positions of the outermost bracket with commas, -1 if outside, and its commas."""
+    """Return the position of the first bracket with commas inside, and those of its commas; the
+    position is -1 if a comma is outside of brackets, or if there are no commas."""
     commas: dict[int, list[int]] = {}
     brackets = [-1]
     for position, character in enumerate(

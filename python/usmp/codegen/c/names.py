@@ -78,7 +78,7 @@ class Scope:
     Parameters
     ----------
     taken
-        further identifiers that variables must not shadow; mathematical functions always are.
+        identifiers that variables must not shadow, besides the functions of <math.h>.
     """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:

@@ -33,7 +33,7 @@ def file_of(name: str) -> str:
 
 
 def text_of(name: str) -> str:
-    """Return the text of a file after its `#include` lines: each emitted source has its own."""
+    """Return the text of a file after its `#include` lines; emitted sources have other ones."""
     return re.split(r"^#include .*\n+", file_of(name), flags=re.MULTILINE)[-1]
 
 
@@ -93,13 +93,13 @@ def is_of_mve(function: str) -> bool:
 
 @cache
 def tensor_intrinsics(of_mve: bool) -> dict[str, str]:
-    """Return tensor intrinsics and the functions that they call: those for cores with MVE, or the
-    others. They are apart, so that only the templates in use are expanded."""
+    """Return the definitions of tensor intrinsics, for cores with MVE or for others, and of their
+    callees. The two are separate, so that only the templates in use are expanded."""
     return _functions_of_all(_MVE_FILES if of_mve else _TENSOR_FILES)
 
 
 def mve_macros(functions: Collection[str]) -> str:
-    """Return the macros that the functions for cores with MVE among these need."""
+    """Return the macros that functions for cores with MVE need; "" without such functions."""
     if not any(map(is_of_mve, functions)):
         return ""
     used = [file for file in _MVE_FILES if not functions_of(file).keys().isdisjoint(functions)]

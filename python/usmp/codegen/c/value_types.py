@@ -29,7 +29,7 @@ def value_type(expr: tirx.Expr) -> str:
 
 
 def passed_type(expr: tirx.Expr) -> str:
-    """Return the C type of an argument of a user's function; `const` if it only reads there."""
+    """Return the C type of an argument of a user's function; `const` if the function only reads."""
     if not is_op(expr, "tirx.tvm_access_ptr"):
         return value_type(expr)
     const = "const " if declared_access(expr) == Access.READ else ""

@@ -58,7 +58,7 @@ def scalar_allocations(body: tirx.Stmt) -> set[Var]:
 
 
 def written_only(body: tirx.Stmt) -> set[Var]:
-    """Return the allocations that nothing reads except stores to themselves."""
+    """Return the allocations that nothing reads except the stores to them."""
     loads = Counter(load.source for load in nodes_of(body, TensorLoad))
     for store in nodes_of(body, tirx.BufferStore):
         for part in (store.value, *store.indices):

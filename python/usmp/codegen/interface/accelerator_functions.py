@@ -14,7 +14,7 @@ from usmp.objects.attributes.operator_attributes import ACCELERATOR_FUNCTION_ATT
 from usmp.ops.accelerator_function import AcceleratorFunction
 
 DEVICE = "device"
-"""Name of the last parameter of each such function."""
+"""Name of the last parameter of each function for an accelerator."""
 
 
 def accelerator_functions(mod: IRModule) -> list[AcceleratorFunction]:

@@ -66,7 +66,7 @@ def used_states(
 def entries_of_buffers(
     facts: ModuleFacts, functions: Mapping[str, str], buffers: Iterable[PlacedBuffer]
 ) -> list[str]:
-    """Return the entries that own buffers that are live together.
+    """Return the entries to which buffers that are live together belong.
 
     There are several if they may run at once, or if the buffers are scratch memory of an operator
     that all of them call. There is none if only states are live.
@@ -121,7 +121,7 @@ class _View:
 
 
 def pool_parameters(func: tirx.PrimFunc) -> dict[Var, AllocatedPoolInfo]:
-    """Return the pools of a planned PrimFunc, by its last parameters."""
+    """Return the last parameters of a planned PrimFunc, each with the pool to which it points."""
     pools = list(POOL_ARGS_ATTR.of(func) or ())
     return dict(zip(func.params[len(func.params) - len(pools) :], pools, strict=True))
 

@@ -279,7 +279,7 @@ def member_names(
     Parameters
     ----------
     entries
-        name of the entry, or empty if macros have none -> inputs and outputs.
+        name of the entry, or empty if macros do not contain it -> inputs and outputs.
     pool_macros
         names of the pools in macros.
     by_rows

@@ -15,7 +15,7 @@ from usmp.plain.size_expression import Bounds, SizeExpression
 ERROR_SIZE = -2
 """Return value of a run if a size is out of its range."""
 ERROR_SIZE_MACRO = "ERROR_SIZE"
-"""Macro of that value, after the module's prefix."""
+"""Name of the macro for `ERROR_SIZE`, after the module's prefix."""
 TAKEN_MACROS = ("ERROR",)
 """Names that tensors may not have in macros, so that `ERROR_SIZE` is not a tensor's size."""
 _SizeBounds: TypeAlias = "tuple[int, int | None]"
@@ -53,7 +53,8 @@ def name_sizes(
     Parameters
     ----------
     entries
-        name of the entry, or empty if macros have none -> other members of the struct, and sizes.
+        name of the entry, or empty if macros do not contain it -> other members of the inputs'
+        struct, and sizes.
     """
     holders: dict[str, tuple[str, _SizeBounds]] = {}
     named: list[list[EntrySize]] = []

@@ -100,7 +100,7 @@ class PoolParameter:
 
     @property
     def memory_alignment(self) -> int:
-        """The required alignment of the address of that memory, in bytes."""
+        """The required alignment, in bytes, of the memory that `memory_bytes` measures."""
         if self.is_internal or self.address is None:
             return self.alignment_bytes
         return gcd(self.address, self.alignment_bytes)

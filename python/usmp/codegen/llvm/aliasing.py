@@ -3,7 +3,8 @@
 Planned memory changes its type and its buffer over time, and buffers may overlap. TVM emits
 type-based alias metadata with a tag for each parameter and each local buffer. LLVM would conclude
 that their accesses never alias, and reorder them once operators are inlined. But all pointers of
-`Bind` and all buffers at an address share one tag. So every access is rewritten into one of these.
+`Bind` and all buffers at an address share one tag. So every access is rewritten to use a
+pointer of `Bind`, or a buffer at an address.
 """
 
 from __future__ import annotations

@@ -157,4 +157,5 @@ LLVM_ARITHMETIC: dict[str, tuple[Callable[..., Expr], tuple[str, ...]]] = {
         for source in ("float32", "float64")
     },
 }
-"""Name -> function of bindings and arguments, and the types of the arguments."""
+"""Name of a function in C -> its result as TIR, as a function of `Bindings` and the arguments, and
+the types of the arguments."""

@@ -219,7 +219,7 @@ def _divide(b: Bindings, dividend: Expr, divisor: Expr, multiplier: Expr, shift:
 
 
 def _halvings(b: Bindings, value: Expr) -> Expr:
-    """Return how often to divide `value` by 4 to get below 2^29; negative: multiply, to 2^27."""
+    """Return how often to divide `value` by 4 to get into [2^27, 2^29); negative: multiply."""
     return b.let("halvings", (4 - _leading_zeros(b, value)) >> 1)
 
 
@@ -289,8 +289,8 @@ def _interpolated_tanh(b: Bindings, argument: Expr, low: Expr, high: Expr) -> Ex
 
 
 def _between(b: Bindings, argument: Expr, low: Expr, high: Expr, bits: int) -> tuple[Expr, Expr]:
-    """Return the argument's magnitude, and the interpolation between two table entries by its
-    lowest `bits`."""
+    """Return the argument's magnitude, and 2^bits times the interpolation between two table entries
+    by its lowest `bits`."""
     magnitude = _magnitude(b, argument)
     first, second = _as("int32", low), _as("int32", high)
     part = magnitude & ((1 << bits) - 1)
@@ -385,4 +385,5 @@ LLVM_INTRINSICS: dict[str, tuple[Intrinsic, tuple[str, ...]]] = {
     arithmetic_function("subtract", "int64"): (_signed(_difference_64), ("int64",) * 2),
     arithmetic_function("multiply", "int64"): (_signed(_product_64), ("int64",) * 2),
 }
-"""Name -> function of bindings and arguments, and the types of the arguments."""
+"""Name of a function in C -> its result as TIR, as a function of `Bindings` and the arguments, and
+the types of the arguments."""

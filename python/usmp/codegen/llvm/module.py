@@ -127,7 +127,7 @@ def _built(functions: Mapping[GlobalVar, tirx.PrimFunc], target: Target) -> tvm.
 def _failing(
     functions: Mapping[GlobalVar, tirx.PrimFunc], target: Target, error: Exception
 ) -> tuple[str, Exception]:
-    """Return the first operator that TVM cannot compile, and its error; else the whole model."""
+    """Return the first operator that TVM cannot compile and its error, else "the model", `error`."""
     for variable, func in functions.items():
         called = {c.op: functions[c.op] for c in nodes_of(func.body, Call) if c.op in functions}
         try:
@@ -138,7 +138,7 @@ def _failing(
 
 
 def _checked(name: str, func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """Return `func` with the type of its `return 0`, if it has one. Raise if a constant is in no
+    """Return `func`, with result type int32 if it has a `return 0`. Raise if a constant is in no
     pool, a tensor is of bfloat16, or `func` returns another value."""
     for stmt in nodes_of(func.body, tirx.AllocBuffer):
         if CONSTANT_DATA_ATTR.is_on(stmt):
@@ -154,7 +154,7 @@ def _checked(name: str, func: tirx.PrimFunc) -> tirx.PrimFunc:
 
 
 def _is_bfloat16(variable: Var) -> bool:
-    """Return whether a variable has, or points to, bfloat16, with which TVM ends the process."""
+    """Return whether a variable has, or points to, bfloat16. TVM would end the process there."""
     ty = variable.ty.element_type if isinstance(variable.ty, PointerType) else variable.ty
     return str(getattr(ty, "dtype", "")) == "bfloat16"
 

@@ -96,8 +96,8 @@ def image_layout(mod: IRModule) -> dict[str, dict[str, Any]]:
 
 
 def merged_operators(mod: IRModule) -> dict[str, dict[str, list[str]]]:
-    """Return the functions that operators share, with the names of their callers; the list is empty
-    only if the code should be small."""
+    """Return the functions that operators share, with the names of their callers. If there are
+    none, the key is there only if the code should be small."""
     merged = {str(v.name_hint): merged_functions(func) for v, func in mod.functions.items()}
     if not any(merged.values()) and CODE_ATTR.of(mod) != SMALL:
         return {}
@@ -105,8 +105,8 @@ def merged_operators(mod: IRModule) -> dict[str, dict[str, list[str]]]:
 
 
 def operator_order(mod: IRModule) -> dict[str, Any]:
-    """Return the live bytes of the operator orders, if there are several orders: the maxima over
-    the entries."""
+    """Return the most live bytes, over all entries, in the importer's order and in the chosen one,
+    and their lower bound, if there are several orders."""
     orders = [line.details for line in compared_of(mod) if line.stage == ORDER and line.details]
     if not orders:
         return {}

@@ -13,7 +13,7 @@ from usmp.objects.memory_plan import buffers_by_pool
 from usmp.tir.model_operator import ModelOperator
 
 LiveBytes: TypeAlias = "tuple[list[int], list[int]]"
-"""Program positions where the number of live bytes changes, and the number from each on."""
+"""Program positions where the live bytes change, and the live bytes from each position on."""
 
 
 def operators_metadata(

@@ -19,7 +19,8 @@ _LINE_LENGTH = 96
 
 
 def accelerator_parts(interface: Interface) -> list[tuple[str, str]]:
-    """Return comment and code of each part of the header; none without accelerators."""
+    """Return comment and code of the struct of handles and of each function; none without
+    accelerators."""
     if not interface.devices:
         return []
     members = "".join(f"  void* {device};\n" for device in interface.devices)

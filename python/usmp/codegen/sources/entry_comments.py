@@ -14,7 +14,7 @@ from usmp.codegen.sources.row_callbacks import MISSING_CALLBACK
 from usmp.tir.dynamic_allocator import ALLOCATE_WORKSPACE, FREE_WORKSPACE
 
 _SHOWN_TENSORS = 6
-"""Most names in a line."""
+"""Most names of tensors or states in a line."""
 
 _WRITE_INPUTS = {
     False: "write all {}inputs before each run, for a run may overwrite them",

@@ -15,7 +15,8 @@ from usmp.ops.operator_steps import steps_of
 
 
 def operator_comment(func: tirx.PrimFunc, name: str) -> str:
-    """Return the comment above an operator or a shared function; empty if it has no schedule.
+    """Return the comment above an operator or a shared function; empty for an operator without a
+    schedule.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from usmp.plain.c_interface import ANY_ADDRESS_MACRO
 ERROR_POOL = -4
 """Status of a run if a pool is at another address than planned."""
 ERROR_POOL_MACRO = "ERROR_POOL"
-"""Macro of that status, after the module's prefix."""
+"""Name of the macro for `ERROR_POOL`, after the module's prefix."""
 
 
 def pool_address(interface: Interface, pool: PoolParameter) -> str:
@@ -31,7 +31,7 @@ def has_checks(interface: Interface) -> bool:
 
 
 def pool_checks(interface: Interface, entry: EntryInterface) -> list[str]:
-    """Return the statements that end a run if a pool is at another address."""
+    """Return the statements that end a run if a pool is at another address than planned."""
     lines: list[str] = []
     exact: list[str] = []
     error = f"{interface.macro_prefix}_{ERROR_POOL_MACRO}"

@@ -19,7 +19,7 @@ def entry_point_symbols(interface: Interface) -> list[str]:
 
 
 def taken_symbols(interface: Interface) -> list[str]:
-    """Return the names of the entry points and pools, which no operator may have."""
+    """Return the names that no operator may have: entry points, pools, adapters and assertions."""
     assertions = [name for pool in _used(interface) for name in _assertion_names(interface, pool)]
     adapters = [symbol for entry in interface.entries for symbol in adapter_symbols(entry)]
     symbols = [*entry_point_symbols(interface), *_pool_symbols(interface)]

@@ -59,7 +59,7 @@ def c_extent(
 
 
 def _rounding_down(expression: SizeExpression, bounds: Bounds, largest: int) -> SizeExpression:
-    """Return an equal expression, in C's division, without quotients of negative values."""
+    """Return an expression with the same value in C's division: its dividends are not negative."""
     if not isinstance(expression, list):
         return expression
     operator, *sides = expression
@@ -128,8 +128,8 @@ def size_macro(owner: str, size: EntrySize) -> str:
 def bytes_macro(entry: EntryInterface, tensor: IOTensor) -> tuple[str, str]:
     """Return parameters and value of the macro that computes the bytes of a tensor from sizes.
 
-    The value has 32 bits, or 64 if it depends on a size without an upper bound. It is exact unless
-    it exceeds the largest tensor; then it only exceeds that, too.
+    The value has 32 bits, or 64 if it depends on a size without an upper bound. It is exact up to
+    `LARGEST_SIZE`; the value for a larger tensor is only known to be greater than that.
 
     Raises
     ------

@@ -76,7 +76,8 @@ def _bytes_before(interface: Interface, name: str) -> str:
 
 
 def _computed(interface: Interface) -> dict[str, WorkspaceSize | None]:
-    """Return the required size of each workspace pool, if offsets are computed; None if empty."""
+    """Return the required size of each workspace pool, if offsets are computed; None for empty
+    pools."""
     if not interface.workspace_sizes:
         return {}
     empty = (pool for pool in interface.pools if pool.is_empty and not pool.is_constant)
