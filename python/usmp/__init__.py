@@ -2,7 +2,7 @@
 
 `usmp.build` compiles a Relax module to plain C with every byte of memory planned. Importing this
 package loads no TVM; each name is loaded when it is first used. TVM knows the pass options
-`tir.usmp.*`, whichever of the two is imported first.
+`tir.usmp.*`, whether TVM or this package is imported first.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def __dir__() -> list[str]:
 
 
 def _register() -> None:
-    """Register with TVM."""
+    """Register this package with TVM."""
     from usmp.registration import register
 
     register()

@@ -36,8 +36,8 @@ def main() -> int:
 
 def run() -> int:
     """Run `main`, and end the process like Python, but without freeing all objects of a model,
-    which takes a tenth of the time of `tvmc plan`. Return the status instead if there are other
-    threads or a profiler, which need Python's own end."""
+    which takes a tenth of the time of `tvmc plan`. Return the status instead if a stream
+    cannot be flushed, or if there are other threads or a profiler, which need Python's own end."""
     status = main()
     # After the signal handler, like the import above.
     import threading

@@ -86,8 +86,8 @@ def get_pipeline(
     The module may have the attributes `executor`, `workspace_memory_pools`,
     `constant_memory_pools`, `state_memory_pool`, `io_memory_pool` and `state_layout`, which
     `usmp.build` sets.
-    The passes read options of the current `PassContext` when they run; `tir.usmp.profile` and
-    `tir.usmp.poison_dead_bytes` are read here. For a board `usmp.build` also sets
+    The options of the current `PassContext` decide here which passes are in the list; the passes
+    read options when they run. For a board `usmp.build` also sets
     `tir.usmp.use_workspace_io` and the pools in its memories.
     Within a `usmp.planning.session.planning_session`, passes share their results about the module.
 
@@ -364,7 +364,7 @@ def lower_to_aot(
     accelerators
         targets that take operators by patterns, the first one with priority.
     symbol_prefix
-        prefix of the C functions that they run.
+        prefix of the C functions of accelerators.
 
     Raises
     ------

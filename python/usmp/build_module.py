@@ -135,7 +135,7 @@ def build(
     Parameters
     ----------
     mod
-        a Relax `main` of static shapes, whose attribute `states` lists its states (see
+        a Relax `main`, whose attribute `states` lists its states (see
         `StateInfo`); or the path of a model file, see `usmp.import_model`. If a module has other
         public functions than `main`, all of them are entries: `tvmgen_<module>_<entry>_run` calls
         each, and all share one plan. Of several models, in a list or by name, each is an entry;

@@ -123,7 +123,7 @@ class AOTExecutorFactoryModule:
 
     @property
     def runtime(self) -> Runtime:
-        """The runtime that can call the packed functions; C needs none."""
+        """The runtime: "cpp" for packed functions, else "crt", although C needs none."""
         return Runtime("cpp" if self.executor.is_packed else "crt")
 
     @property
@@ -204,7 +204,7 @@ class AOTExecutorFactoryModule:
 
     @locked_property
     def _llvm(self) -> LLVMModule | None:
-        """The object file of operators and main function, for target llvm."""
+        """The object file of operators and main functions for target llvm; None for target c."""
         if self.target.kind.name != "llvm":
             return None
         with report_faults("to make LLVM code"):

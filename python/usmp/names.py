@@ -144,7 +144,7 @@ BOARDS = {
     "mps3-an547": "Arm MPS3 with Corstone-300: Cortex-M55 with its vector unit",
     "riscv32-virt": "QEMU's RISC-V machine: RV32IMAFC",
 }
-"""Values of `--board`; `usmp.boards.board` has their parts."""
+"""Values of `--board`; `usmp.boards.board` describes the boards."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class PassOption:
     type_name
         name of the type of its value.
     values
-        its possible values; empty if there are others.
+        its possible values; empty if they cannot be listed.
     default
         value if the option is not given; None for no value.
     description

@@ -41,7 +41,7 @@ _DISABLED_PASSES = ("usmp.SelectKernels", "usmp.MergeSimilarFunctions")
 
 @dataclass(frozen=True)
 class ReferenceBuild:
-    """A build without kernels, streaming, pruning or overlap, or the reason that there is none.
+    """A build without kernels, streaming or overlap, or the reason that there is none.
 
     Parameters
     ----------

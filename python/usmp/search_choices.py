@@ -79,7 +79,7 @@ class SearchChoices(ModulePass):
             def ask() -> int | None:
                 return _ram_with_workspace_io(session, lowered, options, self.stages)
 
-            # With a time budget, make the plan before the comparison.
+            # With a time budget, plan first, so that the comparison gets only the remaining time.
             with meanwhile(ask, late=session.deadline is not None) as compared:
                 best = search.best(mod).mod
                 if session.deadline is not None:
@@ -89,7 +89,7 @@ class SearchChoices(ModulePass):
                 other = Alternative("in the workspace", "not asked", ram_bytes)
                 line = Compared(WORKSPACE_IO, "provided by the application", None, (other,))
                 return with_compared(best, [line])
-            # Note the stage if time ended the comparison, maybe in another process.
+            # Record that the stage was cut short, because the comparison may be in another process.
             session.has_time(WORKSPACE_IO)
             return best
 
