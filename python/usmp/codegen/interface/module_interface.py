@@ -92,7 +92,7 @@ class Interface:
         return self.only_entry.outputs
 
     def described(self, entry: EntryInterface) -> str:
-        """Return the text for an entry in comments; that of the module if "main" is its only one."""
+        """Return the text for an entry in comments; for an only "main", the text of the module."""
         module = f"TVM module {quoted(self.module_name)}"
         return module if self.has_only_main else f"entry {quoted(entry.name)} of {module}"
 

@@ -127,7 +127,7 @@ def _built(functions: Mapping[GlobalVar, tirx.PrimFunc], target: Target) -> tvm.
 def _failing(
     functions: Mapping[GlobalVar, tirx.PrimFunc], target: Target, error: Exception
 ) -> tuple[str, Exception]:
-    """Return the first operator that TVM cannot compile and its error, else "the model", `error`."""
+    """Return the first operator that TVM cannot compile and its error; else the model, `error`."""
     for variable, func in functions.items():
         called = {c.op: functions[c.op] for c in nodes_of(func.body, Call) if c.op in functions}
         try:
