@@ -16,7 +16,7 @@ KIBIBYTE = 1 << 10
 MEBIBYTE = 1 << 20
 
 STACK_BYTES = 16 * KIBIBYTE
-"""Default size of the stack in bytes, without STACK_SIZE of the Makefile."""
+"""Default size of the stack in bytes; STACK_SIZE of the Makefile replaces it."""
 
 DATA_RESERVE_BYTES = 1 * KIBIBYTE
 """Bytes that pools leave for variables of the program, in the memory of the stack."""

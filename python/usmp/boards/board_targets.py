@@ -50,6 +50,6 @@ def _check_core(board: Board, target: Target) -> None:
 
 def _with_core(target: Target, core: str) -> Target:
     fields = json.loads(str(target))
-    # TVM derives the keys from the core.
+    # Remove the keys, because TVM derives them from the core.
     del fields["keys"]
     return Target({**fields, "mcpu": core})

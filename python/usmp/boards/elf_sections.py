@@ -14,7 +14,9 @@ from usmp.runtime.c_compiler import BuildError
 
 
 def read_sections(elf: bytes, board: Board) -> list[Section]:
-    """Return the sections of an ELF file in memories of the board, in address order.
+    """Return the loaded sections of an ELF file with their memories, in address order.
+
+    The memory of a section outside of the board's memories is "?".
 
     Raises
     ------

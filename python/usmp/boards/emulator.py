@@ -61,8 +61,8 @@ class EmulatedModule:
     Raises
     ------
     BuildError
-        make or the compiler is missing or reports an error, or no source defines a function of an
-        accelerator.
+        the archive has no project, make or the compiler is missing or fails, or no source defines a
+        function of an accelerator.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class EmulatedModule:
         Raises
         ------
         OSError, ValueError, KeyError
-            results are missing.
+            results are missing, or are those of other runs.
         """
         numbers = _numbers((self._project / "report.txt").read_text())
         if len(numbers["instructions"]) != len(order):

@@ -7,7 +7,7 @@ from usmp.codegen.interface.module_interface import Interface
 
 
 def lasting_memories(interface: Interface) -> list[str]:
-    """Return the names of the pools, and of their memories, that start-up code does not zero."""
+    """Return the names of the pools that start-up code does not zero; memories have equal names."""
     pools = [pool for pool in interface.pools if not pool.is_constant and not pool.is_empty]
     return [pool.name for pool in pools if pool.section_name == lasting_section(pool.name)]
 
@@ -40,7 +40,7 @@ def state_check(interface: Interface) -> str:
 
 
 def before_run(interface: Interface, indent: str = "  ") -> str:
-    """Return the statement that invalidates states, because an aborted run leaves part of them."""
+    """Return the statement that invalidates states, because an aborted run writes only a part."""
     return f"{indent}state_layout = 0;\n" if has_lasting_state(interface) else ""
 
 

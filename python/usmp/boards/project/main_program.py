@@ -105,7 +105,7 @@ def _arrays(interface: Interface) -> str:
 
 
 def _runs(entry: EntryInterface) -> str:
-    """Return the argument with the index of the run, to find its bytes in a file beside rows."""
+    """Return the argument with the index of the run, for positions in files; empty without rows."""
     return "runs, " if entry.by_rows else ""
 
 

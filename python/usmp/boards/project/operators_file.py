@@ -55,17 +55,17 @@ void operators_report(int32_t file) {{
 
 
 def operators_include(interface: Interface) -> str:
-    """Return the include of the header; empty without hooks."""
+    """Return the include of `operators.h`; empty without hooks."""
     return '#include "operators.h"\n' if interface.operator_hooks else ""
 
 
 def operators_begin(interface: Interface, indent: str = "  ") -> str:
-    """Return the statement before a run; empty without hooks."""
+    """Return the statement before a run that resets the counts; empty without hooks."""
     return f"{indent}operators_begin();\n" if interface.operator_hooks else ""
 
 
 def operators_report(interface: Interface, file: str, indent: str = "  ") -> str:
-    """Return the statement after a run; empty without hooks."""
+    """Return the statement after a run that reports the counts; empty without hooks."""
     return f"{indent}operators_report({file});\n" if interface.operator_hooks else ""
 
 

@@ -21,7 +21,7 @@ struct rows {
 
 
 def include_strings(entry: EntryInterface) -> str:
-    """Return the include that callbacks of inputs need."""
+    """Return the include that callbacks of inputs need; empty without such callbacks."""
     return "#include <string.h>\n\n" if any(t.is_by_rows for t in entry.inputs) else ""
 
 
@@ -32,7 +32,7 @@ def print_callbacks(entry: EntryInterface) -> str:
 
 
 def begin_rows(entry: EntryInterface) -> str:
-    """Return the statements before a run that set the file and the first byte of its rows."""
+    """Return the statements before a run that set file and first byte of each streamed tensor."""
     lines = []
     for what, tensor in _by_rows(entry):
         rows, start = _rows(what, tensor), position(entry, what, tensor)
