@@ -23,7 +23,7 @@ _ROLES = (("inputs", "input", "read"), ("outputs", "output", "write"))
 
 
 def print_device_header(module: ArchivedModule) -> str:
-    """Return the header of all files of a model, with the functions for applications."""
+    """Return the header of a model on a device, with the functions for applications."""
     prefix = module.c_prefix
     lines = [
         f"/* TVM module {comment_text(quoted(module.name))} on a device. */",
@@ -54,7 +54,7 @@ def print_device_header(module: ArchivedModule) -> str:
 
 
 def _application_functions(module: ArchivedModule) -> list[str]:
-    """Return the declarations that the memory file, or the application instead, defines."""
+    """Return the declarations of functions in the memory file, which an application may replace."""
     prefix, lines = module.c_prefix, []
     if has_own_tensors(module):
         lines += [

@@ -26,7 +26,7 @@ from usmp.device.serial.port import DeviceError, Line
 from usmp.support.not_copied import NotCopied
 
 ANSWER_SECONDS = 5.0
-"""Time limit of all answers except those of a run."""
+"""Time limit of answers, except the first one and those of runs."""
 _FIRST_ANSWER_SECONDS = 10.0
 """Time limit of the first answer, in which a device starts."""
 _HELLO_SECONDS = 0.5
@@ -183,7 +183,7 @@ class Session(NotCopied):
         return frame.payload
 
     def _awaited(self, end: float, is_last: Callable[[Frame | None], bool]) -> Frame | None:
-        """Return the first frame for which `is_last` holds; None after the time limit or damage."""
+        """Return the first frame for which `is_last` holds; None at `end`, or if None ends the wait."""
         while True:
             rest = end - time.monotonic()
             received = self._line.read(max(rest, 0.0))
@@ -264,7 +264,7 @@ def _check_answer(frame: Frame, request: Frame) -> None:
     Raises
     ------
     DeviceError
-        the device was reset, or refused the request.
+        the device was reset, refused the request, or answered another one.
     """
     kind = Kind(request.kind).name
     if frame.kind == Kind.READY | ANSWER or _failure(frame) == Failure.NO_SESSION:
