@@ -69,8 +69,8 @@ def setting_text(value: object) -> str:
 
 
 def cmsis_nn_core(value: object) -> str:
-    """Return the core in the options of CMSIS-NN, with its attributes, as "cortex-m55+nomve", or ""
-    if there is none.
+    """Return the core in the options of CMSIS-NN, with the features that it lacks, as
+    "cortex-m55+nomve", or "" if there is none.
 
     Parameters
     ----------

@@ -306,8 +306,8 @@ DISABLED_PASSES: tuple[OldName, ...] = (
     UNKNOWN_PASS,
     REQUIRED_PASS,
 )
-"""Passes in `PassContext(disabled_pass=...)`, with a row for all others. `OPTIONAL_PASSES` have no
-row."""
+"""Passes in `disabled_pass` of a PassContext, with rows for other names and for `required_pass`.
+`OPTIONAL_PASSES` have no row."""
 
 OPT_LEVELS: tuple[OldName, ...] = (
     mapped(
