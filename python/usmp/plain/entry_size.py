@@ -29,5 +29,5 @@ class EntrySize:
 
     @property
     def noted_value(self) -> int:
-        """The value in noted shapes: the upper bound, or the lower one if unbounded."""
+        """The value in recorded shapes: the upper bound, or the lower one if unbounded."""
         return self.lower_bound if self.upper_bound is None else self.upper_bound

@@ -6,7 +6,7 @@ CPU_DEVICE = 1
 """DLPack's number of the CPU, which runs the code unless an accelerator does."""
 
 FORMAT_VERSION = 7
-"""The version of TVM 0.18."""
+"""The version of the format that TVM 0.18 wrote."""
 
 METADATA_FILE = "metadata.json"
 
@@ -30,6 +30,6 @@ def reference_file(module_part: str) -> str:
 def largest_reference(compressed_bytes: int) -> int:
     """Return the maximum bytes of a reference build, decompressed from `compressed_bytes`.
 
-    C with random weights compresses about 6 to 1.
+    The ratio of 32 is ample, because C with random weights compresses about 6 to 1.
     """
     return min(2**26 + 32 * compressed_bytes, LARGEST_ARCHIVE_BYTES)

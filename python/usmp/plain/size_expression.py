@@ -138,7 +138,7 @@ def solved(
     Returns
     -------
     tuple[str, int] | None
-        None if there is not exactly one unknown size, or no unique solution.
+        None if no size is unknown, or if inverting `+`, `-` and `*` gives no unique solution.
     """
     if isinstance(expression, int):
         return None
