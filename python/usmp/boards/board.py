@@ -210,7 +210,7 @@ RISCV_TOOLCHAIN = Toolchain(
 def _arm_machine(name: str, counters_address: int, counters_frequency_hz: int) -> Emulator:
     """Return the QEMU machine of one of Arm's MPS boards."""
     options = ("-machine", name, "-kernel", "")
-    # Counters count microseconds: with 1024 ns per instruction, every instruction is counted.
+    # An instruction takes 1024 ns, at least 20 ticks of the counters, so that all are counted.
     return Emulator(
         "qemu-system-arm", "qemu-system-arm", options, 10, counters_address, counters_frequency_hz
     )

@@ -19,14 +19,14 @@ void moment_now(struct moment* moment) {
 
 uint64_t ticks_since(const struct moment* moment) {
   const uint32_t low = COUNTER - moment->low;
-  /* The slow clock says how often the counter, of 32 bits, began anew. */
+  /* The slow clock tells how often the counter of 32 bits has wrapped around. */
   const uint64_t roughly = (uint64_t)(CLOCK_100_HZ - moment->high) * (BOARD_FPGAIO_HZ / 100u);
   const uint64_t high = (roughly - low + 0x80000000u) >> 32;
   return (high << 32) + low;
 }
 
-/* The emulator is started with 1024 ns for an instruction: more than 20 ticks, so that the nearest
- * number of instructions is the right one. */
+/* An instruction takes 1024 ns in the emulator, which is more than 20 ticks, so that rounding gives
+ * the right number of instructions. */
 uint64_t instructions_of(uint64_t ticks) {
   return (ticks * 1000u + 512u * TICKS_PER_MICROSECOND) / (1024u * TICKS_PER_MICROSECOND);
 }

@@ -1,4 +1,4 @@
-/* Numbers for report.txt, one a line. */
+/* Print lines of a name and a number, also to report.txt. */
 #ifndef REPORT_H_
 #define REPORT_H_
 

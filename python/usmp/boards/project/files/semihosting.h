@@ -8,14 +8,14 @@
 
 enum { SEMIHOSTING_READ = 1, SEMIHOSTING_WRITE = 5 };
 
-/* Open a file of bytes; -1 if that is not possible. */
+/* Open a binary file; returns -1 if that is not possible. */
 int32_t semihosting_open(const char* name, int32_t mode);
 
-/* Read or write bytes; returns how many were. */
+/* Read or write bytes; returns the number of bytes read or written. */
 uint32_t semihosting_read(int32_t file, void* memory, uint32_t size);
 uint32_t semihosting_write(int32_t file, const void* memory, uint32_t size);
 
-/* Go to a byte of a file; the bytes that it has. */
+/* Go to a byte of a file; return the bytes of a file. */
 void semihosting_seek(int32_t file, uint32_t position);
 uint32_t semihosting_length(int32_t file);
 

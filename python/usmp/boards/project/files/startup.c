@@ -16,7 +16,7 @@ enum { FAULT_STATUS = 3 };
 
 int main(void);
 
-/* The C library's functions of mathematics set it; its own one takes a kilobyte of RAM. */
+/* Define errno, which <math.h> sets, because the C library's own takes a kilobyte of RAM. */
 int* __errno(void);
 int* __errno(void) {
   static int error;

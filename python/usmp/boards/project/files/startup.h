@@ -1,4 +1,4 @@
-/* What both kinds of start-up code share. */
+/* Declarations for the start-up code of Cortex-M and of RISC-V. */
 #ifndef STARTUP_H_
 #define STARTUP_H_
 
@@ -10,7 +10,7 @@ extern uint32_t __stack_top[];
 
 #define STACK_PAINT 0xdeadbeefu
 
-/* Fill memory as the linker script says, paint the stack, run main and exit. */
+/* Initialize variables and pools, paint the stack, run main and exit. */
 void start(void) __attribute__((noreturn));
 
 /* Say what went wrong and exit. */

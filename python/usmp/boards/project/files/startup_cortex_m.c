@@ -9,15 +9,15 @@
 
 void reset(void) __attribute__((noreturn));
 
-/* Nothing may touch the mebibyte below the stack: not every board faults where no memory is.
- * Those with Armv8-M do. */
+/* Forbid accesses to the mebibyte below the stack, because not every board faults where there is no
+ * memory. Boards with Armv8-M do. */
 static void guard_stack(void) {
 #if __ARM_ARCH < 8
   if ((MPU_TYPE & 0xff00u) != 0) {
     /* Region 0: 2 to the power of 20 bytes, not executed, not accessed, on. */
     MPU_RBAR = ((uintptr_t)__stack_limit - (1u << 20)) | 0x10u;
     MPU_RASR = 1u << 28 | 19u << 1 | 1u;
-    /* On; all other memory as without it. */
+    /* On, with the default permissions for all other memory. */
     MPU_CTRL = 5;
     __asm__ volatile("dsb\nisb" : : : "memory");
   }
@@ -33,7 +33,7 @@ void reset(void) {
   start();
 }
 
-/* The stack may have overflowed: the handler takes a new one. */
+/* The stack may have overflowed, so the handler begins at its top again. */
 __attribute__((naked)) static void unexpected(void) {
   __asm__ volatile(
       "mov r0, sp\n"

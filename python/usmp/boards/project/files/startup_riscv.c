@@ -4,7 +4,7 @@
 void reset(void);
 void unexpected(void);
 
-/* The stack may have overflowed: the handler takes a new one. */
+/* The stack may have overflowed, so the handler begins at its top again. */
 __attribute__((naked, used, aligned(4))) void unexpected(void) {
   __asm__ volatile(
       "mv a0, sp\n"
@@ -22,8 +22,8 @@ __attribute__((naked, section(".vectors"), used)) void reset(void) {
       "la tp, __thread_storage\n" /* The C library keeps errno there. */
       "la t0, unexpected\n"
       "csrw mtvec, t0\n"
-      /* Nothing may touch the mebibyte below the stack, addresses of PCI that ignore writes: entry 0
-       * of the memory protection, locked, a power of two in size. */
+      /* Forbid accesses to the mebibyte below the stack, whose addresses of PCI ignore writes:
+       * entry 0 of the memory protection, locked, with a power of two as size. */
       "la t0, __stack_limit - 0x100000\n"
       "srli t0, t0, 2\n"
       "li t1, 0x1ffff\n"
