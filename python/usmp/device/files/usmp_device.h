@@ -22,21 +22,21 @@ struct usmp_device_entry {
   /* Bytes of each input and output, at the largest sizes. */
   const uint32_t* input_bytes;
   const uint32_t* output_bytes;
-  /* Where an input and an output is, for an index below the count. Inputs are written right before
-   * each run, and outputs are read right after it. */
+  /* Return the address of an input or output, for an index below the count. Inputs are written
+   * right before each run, and outputs are read right after it. */
   void* (*input)(uint32_t index);
   void* (*output)(uint32_t index);
-  /* Run once, on `size_count` sizes; 0 if all is well. */
+  /* Run once, on `size_count` sizes; returns 0 on success. */
   int32_t (*run)(const int32_t* sizes);
 };
 
 struct usmp_device_model {
-  /* Of the inputs, outputs and sizes of all entries, and of the model's code. */
+  /* Digests of the inputs, outputs and sizes of all entries, and of the model's code. */
   uint8_t interface_digest[USMP_DIGEST_BYTES];
   uint8_t code_digest[USMP_DIGEST_BYTES];
   uint32_t entry_count;
   const struct usmp_device_entry* entries;
-  /* Forget what is kept between runs; NULL if nothing is. */
+  /* Reset the state that persists between runs; NULL if there is none. */
   void (*reset)(void);
 };
 

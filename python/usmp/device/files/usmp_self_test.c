@@ -7,7 +7,7 @@
 #define RELATIVE_TOLERANCE 1e-4f
 #define RELATIVE_TOLERANCE_16 1e-3f
 
-/* Whether floats are as good as equal; infinities have to be the same. */
+/* Return whether floats are equal within the tolerances; infinities must be identical. */
 static int is_close(float actual, float expected, float tolerance) {
   if (isnan(actual) || isnan(expected)) return isnan(actual) && isnan(expected);
   if (isinf(actual) || isinf(expected)) return actual == expected;
@@ -21,7 +21,7 @@ static int is_close_64(double actual, double expected) {
          (double)ABSOLUTE_TOLERANCE + (double)RELATIVE_TOLERANCE * fabs(expected);
 }
 
-/* The number that the bits of a float16 stand for. */
+/* Return the value of a float16 number with these bits. */
 static float float_of_16(uint16_t bits) {
   const int exponent = (bits >> 10) & 31;
   const float fraction = (float)(bits & 1023);
@@ -70,7 +70,7 @@ static int is_as_expected(const void* tensor, const struct usmp_golden_tensor* g
   return 1;
 }
 
-/* The first output of a run that is not as expected, counted from 1; 0 if there is none. */
+/* Return the first output of a run that is not as expected, counted from 1; 0 without one. */
 static uint32_t first_difference(const struct usmp_device_entry* entry,
                                  const struct usmp_golden_run* run) {
   for (uint32_t index = 0; index < entry->output_count; ++index) {

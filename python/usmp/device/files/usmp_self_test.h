@@ -24,11 +24,11 @@ struct usmp_golden_run {
   const struct usmp_golden_tensor* outputs;
 };
 
-/* Let the model begin anew, run it on the inputs of each run, and compare the outputs.
+/* Reset the model, run it on the inputs of each run, and compare the outputs.
  *
  * Returns 0 if all outputs are as expected. A number n > 0 is the first output that is not: outputs
  * count from 1, over all runs. -n says that run n, counted from 1 too, returned a status other than
- * 0. At its end the model begins anew.
+ * 0. At its end the model is reset.
  *
  * Integers have to be equal. Floats may differ by 1e-5 and a ten-thousandth of the expected number;
  * those of 16 bits by 1e-5 and a thousandth, which is a unit in the last place. A NaN equals a NaN.

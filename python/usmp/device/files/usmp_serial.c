@@ -2,8 +2,8 @@
  *
  *   A5 5A | kind | number | length, 2 bytes | payload | CRC-32 of kind to payload, 4 bytes
  *
- * Numbers of several bytes have the lowest one first. An answer has the kind of its request and
- * ANSWER, and its number. What lies between frames is skipped. */
+ * Numbers of several bytes have the lowest one first. An answer has the number of its request, and
+ * its kind with the bit ANSWER set. What lies between frames is skipped. */
 #include "usmp_serial.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ enum { HEADER_BYTES = 6, CHECKSUM_BYTES = 4 };
  * A device that starts sends READY, which answers no request. */
 enum { READY = 0, HELLO, RESET, WRITE, RUN, READ, CYCLES };
 enum { ANSWER = 0x80, FAILED = 0xff };
-/* What FAILED says. */
+/* The payload of FAILED: why the device refuses a request. */
 enum { DAMAGED = 1, INVALID, NO_SESSION };
 
 struct frame {
@@ -85,7 +85,7 @@ static int32_t fail(const struct usmp_serial_port* port, uint32_t why) {
   return send_frame(port, FAILED);
 }
 
-/* Read the next frame; 0, or what `read` of the port returned. */
+/* Read the next frame; return 0, or another status of the port's `read`. */
 static int32_t receive(const struct usmp_serial_port* port, int* is_whole) {
   uint8_t* bytes = frame.bytes;
   int32_t status = 0;
@@ -105,7 +105,7 @@ static int32_t receive(const struct usmp_serial_port* port, int* is_whole) {
   return status;
 }
 
-/* Whether `count` bytes from an offset on lie in a tensor. */
+/* Return whether `count` bytes from an offset on are within `bytes` bytes. */
 static int lies_within(uint32_t offset, uint32_t count, uint32_t bytes) {
   return offset <= bytes && count <= bytes - offset;
 }
@@ -173,7 +173,7 @@ static int read_cycles(const struct usmp_operator_cycles* operators) {
   return 1;
 }
 
-/* Put the answer to a request of a session in its place; 0 if the request is not valid. */
+/* Replace a request in `frame` by its answer; return 0 if the request is not valid. */
 static int answer(const struct usmp_device_model* model,
                   const struct usmp_operator_cycles* operators,
                   const struct usmp_serial_port* port) {
@@ -192,7 +192,7 @@ static int answer(const struct usmp_device_model* model,
   return 0;
 }
 
-/* Answer the frame that came. */
+/* Answer the received frame. */
 static int32_t respond(const struct usmp_device_model* model,
                        const struct usmp_operator_cycles* operators,
                        const struct usmp_serial_port* port, uint32_t* session) {

@@ -21,13 +21,12 @@ struct usmp_serial_port {
   int32_t (*read)(void* context, uint8_t* bytes, uint32_t count);
   /* Write all bytes. Returns 0; any other number ends `usmp_serve`. */
   int32_t (*write)(void* context, const uint8_t* bytes, uint32_t count);
-  /* A counter of clock cycles, of 32 bits, that begins anew after its largest number; may be NULL.
-   */
+  /* Return a counter of clock cycles of 32 bits, which wraps around; may be NULL. */
   uint32_t (*cycles)(void* context);
   void* context;
 };
 
-/* What the hooks of a model's operators counted; no operators without hooks. */
+/* Clock cycles of each operator, which hooks count; `count` is 0 without hooks. */
 struct usmp_operator_cycles {
   uint32_t count;
   uint64_t* cycles;

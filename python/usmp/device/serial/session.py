@@ -183,7 +183,7 @@ class Session(NotCopied):
         return frame.payload
 
     def _awaited(self, end: float, is_last: Callable[[Frame | None], bool]) -> Frame | None:
-        """Return the first frame for which `is_last` holds; None at `end`, or if None ends the wait."""
+        """Return the first frame that `is_last` accepts; None at `end`, or once it accepts None."""
         while True:
             rest = end - time.monotonic()
             received = self._line.read(max(rest, 0.0))
