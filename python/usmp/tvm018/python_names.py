@@ -218,7 +218,7 @@ PYTHON_SECTIONS: dict[str, tuple[OldName, ...]] = {
 
 
 def row_of_attribute(name: str) -> OldName | None:
-    """Return the first row of `RELAY`, `MICRO_PACKAGE` or `TESTING` with `name` after its last dot."""
+    """Return the row of `RELAY`, `MICRO_PACKAGE` or `TESTING` for `name` in any module, or None."""
     for row in (*RELAY, *MICRO_PACKAGE, *TESTING):
         if row.name.rpartition(".")[2] == name:
             return row
