@@ -54,7 +54,7 @@ def constant_pool_bytes(pool: AllocatedPoolInfo) -> bytes:
 
 
 def struct_size_bytes(pool: AllocatedPoolInfo) -> int:
-    """Return the bytes of the pool's struct: rounded up to a multiple of its largest element.
+    """Return the bytes of the pool's struct: a multiple of the size of its largest element.
 
     At least 1, because empty constants are no members, and C has no struct without members.
     """

@@ -84,7 +84,7 @@ class ExpressionPrinter:
     helpers
         collects the helper functions that the text needs.
     calls
-        finds the PrimFunc that a call by name calls.
+        resolves calls by name to PrimFuncs of the module.
     """
 
     def __init__(

@@ -83,7 +83,7 @@ class EmittedCall:
 
     @property
     def macs(self) -> int | None:
-        """The number of multiply-accumulates; None if it is not known."""
+        """The number of multiply-accumulates; None if that of a step is not known."""
         counts = [step.macs for step in self.steps]
         return None if None in counts else sum(count for count in counts if count is not None)
 

@@ -101,7 +101,7 @@ class EntryInterface:
 
     @property
     def has_workspace_io(self) -> bool:
-        """Whether inputs and outputs are in the workspace."""
+        """Whether any input or output is in the workspace."""
         return any(tensor.allocation is not None for tensor in (*self.inputs, *self.outputs))
 
     @property
@@ -273,8 +273,8 @@ def member_names(
 
     They are members of two structs, and macro names begin with them in capitals. So tensors of
     different sizes need names that differ in capitals too, and that differ from the names of the
-    workspace and its pools. Tensors of two entries with different quantization do too: `b_x` of
-    entry `a` and `x` of entry `a_b` have equal macro names.
+    workspace and its pools. So do tensors of two entries if their quantization differs: `b_x` of
+    entry `a` and `x` of entry `a_b` would have equal macro names.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ def beginning_of_macros(entry: str, name: str) -> str:
     Parameters
     ----------
     entry
-        the name of the entry; empty if macros have none.
+        the name of the entry; empty if macros do not contain it.
     name
         the name of the tensor or size in C.
     """

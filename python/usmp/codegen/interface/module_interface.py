@@ -143,9 +143,9 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
     Raises
     ------
     ValueError
-        two pools have the same C identifier, a pool cannot be in its section, an entry has a name
-        or symbolic sizes that are not valid in C, or inputs and outputs are in the workspace of a
-        model with a packed interface.
+        two pools have the same C identifier or share bytes, a pool cannot be at its place or in its
+        section, an entry has a name or symbolic sizes that are not valid in C, or inputs and
+        outputs are in the workspace of a model with a packed interface.
     """
     executor = executor_of(mod)
     check_entries(entries_of(mod))

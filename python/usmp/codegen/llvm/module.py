@@ -116,7 +116,7 @@ def compile_functions(
 
 
 def _plain(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """Return the function without tensor intrinsics and marks of loops, which are for C only."""
+    """Return the function without tensor intrinsics and unroll marks, which are for C only."""
     return without_marks(without_intrinsics(func))
 
 

@@ -159,7 +159,7 @@ def _largest_sizes(interface: Interface, entry: EntryInterface) -> list[str]:
 
 
 def _owner(interface: Interface, entry: EntryInterface) -> str:
-    """Return the name of an entry in macros; empty if macros have none."""
+    """Return the name of an entry in macros; empty if macros do not contain it."""
     return "" if interface.has_only_main else entry.name
 
 

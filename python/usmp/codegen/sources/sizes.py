@@ -98,7 +98,7 @@ def size_checks(entry: EntryInterface, macro_prefix: str, owner: str) -> list[st
     macro_prefix
         prefix of the module's macros.
     owner
-        the name of the entry; empty if macros have none.
+        the name of the entry; empty if macros do not contain it.
     """
     error = f"{macro_prefix}_{ERROR_SIZE_MACRO}"
     lines = []
@@ -120,7 +120,7 @@ def size_macro(owner: str, size: EntrySize) -> str:
     Parameters
     ----------
     owner
-        the name of the entry; empty if macros have none.
+        the name of the entry; empty if macros do not contain it.
     """
     return beginning_of_macros(owner, size.c_name)
 
