@@ -64,7 +64,7 @@ class BoardRuns:
     Parameters
     ----------
     outputs
-        arrays of each run, by name.
+        output arrays of each run; name -> array.
     instructions
         number of instructions of each run.
     stack_used_bytes, stack_size_bytes

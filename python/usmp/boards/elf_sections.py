@@ -14,7 +14,7 @@ from usmp.runtime.c_compiler import BuildError
 
 
 def read_sections(elf: bytes, board: Board) -> list[Section]:
-    """Return the loaded sections of an ELF file with their memories, in address order.
+    """Return the sections of an ELF file that take memory, with their memories, by address.
 
     The memory of a section outside of the board's memories is "?".
 

@@ -155,7 +155,7 @@ class EmulatedModule:
         return chosen_entry(self.name, list(self.entries), entry), inputs, dict(*sizes)
 
     def _runs(self, order: Sequence[tuple[str, Sizes]]) -> BoardRuns:
-        """Read the results that the program wrote for runs of these entries, at these sizes.
+        """Read the results of the runs in `order`, each of an entry and its symbolic sizes.
 
         Raises
         ------

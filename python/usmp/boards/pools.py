@@ -127,8 +127,8 @@ def board_workspace_pools(
     Raises
     ------
     ValueError
-        a pool is no memory of the board, a workspace pool lies in read-only memory, or the
-        user named a section.
+        a pool is no memory of the board, a workspace pool lies in read-only memory, or the section
+        or the address of a pool is not possible.
     """
     described = {str(states.pool_name): states} if isinstance(states, WorkspacePoolInfo) else {}
     own = [
@@ -199,7 +199,8 @@ def board_constant_pools(
     Raises
     ------
     ValueError
-        a pool is no memory of the board, lies in volatile memory, or the user named a section.
+        a pool is no memory of the board or lies in volatile memory, or its section or address is
+        not possible.
     """
     own = [ConstantPoolInfo(name, list(targets)) for name in board.constant_memories]
     pools = own if given is None else list(given.pools)
