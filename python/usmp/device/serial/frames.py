@@ -84,7 +84,7 @@ class FrameReader:
 
     @property
     def missing(self) -> tuple[int, int]:
-        """The received bytes of an incomplete frame, and its total bytes; both 0 without one."""
+        """The received and the total bytes of an incomplete frame; 0, 0 without a whole header."""
         if len(self._bytes) < _HEADER.size:
             return 0, 0
         return len(self._bytes), FRAME_BYTES + _HEADER.unpack_from(self._bytes)[3]
