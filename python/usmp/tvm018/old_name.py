@@ -43,7 +43,7 @@ class OldName:
         matches all names with this prefix.
     reason
         message to the user, without a period at its end: why the name has no effect, what replaces
-        it, or why it is refused and what to do instead. "{value}" stands for the value.
+        it, or why it is refused and what to do instead. "{value}" is replaced by the value.
     verdict
         ACCEPTED: the name has no effect. MAPPED: another name replaces it. REFUSED: it is an error.
     to

@@ -194,7 +194,7 @@ PASS_CONFIGS: tuple[OldName, ...] = (
     *(accepted(name, _NO_GPU) for name in _OF_OTHER_RUNTIMES),
 )
 """Keys without effect, mapped keys and refused keys, also those of TVM 0.27 for passes that a build
-does not run. Keys that a build reads have no row."""
+does not run. Keys that a build reads unchanged have no row."""
 
 BESIDE_ENABLE: tuple[OldName, ...] = tuple(
     accepted(name, f"not read beside {ENABLE}=0, as in TVM 0.18; leave out one of the two")
