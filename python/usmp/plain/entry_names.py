@@ -19,7 +19,7 @@ def check_only_entry(module_name: str, entries: Sequence[str]) -> None:
     Raises
     ------
     ValueError
-        there are several entries.
+        there are several entries, or none.
     """
     if len(entries) != 1:
         names = ", ".join(f'"{shown(name)}"' for name in entries)

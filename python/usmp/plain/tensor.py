@@ -16,8 +16,8 @@ class Tensor:
     name
         name of the tensor in the model, unchanged.
     shape
-        extents, outermost first, at the upper bounds of symbolic sizes. An unbounded size counts
-        with its lower bound; only the number of axes of such a shape is meaningful.
+        extents, outermost first, at the upper bounds of symbolic sizes. An unbounded size is at its
+        lower bound; only the number of axes of such a shape is meaningful.
     dtype
         element type as numpy writes it, for instance "int8".
     scale, zero_point
