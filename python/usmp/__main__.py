@@ -11,11 +11,11 @@ from usmp.support.process.termination import end, end_by_signals, ignore_signals
 
 _OBJECTS = 50_000
 """Objects between two runs of Python's cycle collector. A compiler makes many objects that stay,
-and few cycles: with the usual 700, a tenth of the time goes there."""
+and few cycles: with the usual 700 objects, the collector takes a tenth of the time."""
 
 
 def main() -> int:
-    """Run the command line; signals end it with one line from the first moment to the last."""
+    """Run the command line; a signal at any moment ends it with a message of one line."""
     if sys.stdout is None:
         # Before the signal handler, whose stderr would get the file number of stdout.
         from usmp.support.process.closed_streams import lead_nowhere_if_closed

@@ -241,7 +241,7 @@ class AOTExecutorFactoryModule:
         return {REFERENCE_ATTR.required(self.ir_mod)["file"]: self.reference}
 
     def export_model_library_format(self, path: str | Path) -> None:
-        """Write the archive; raise OSError, and leave no file, if that is not possible."""
+        """Write the archive, or raise OSError and leave an older file unchanged."""
         write_archive(self.files(), path)
 
     def load(

@@ -1,6 +1,6 @@
 """The choices of a build, by name: targets, cores, algorithms, boards, pass options.
 
-Each name has a line of help, which all other modules read here. Nothing here loads TVM, so that
+Lines of help are here, too, for all other modules to read. Nothing here loads TVM, so that
 help, lists and completions of the command line are fast.
 """
 

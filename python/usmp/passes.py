@@ -109,7 +109,7 @@ def apply_passes(passes: tvm.transform.Pass, mod: IRModule) -> IRModule:
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.KeepSpans")
 class KeepSpans(ModulePass):
-    """A pass of TVM that also keeps the spans of calls in Relax.
+    """A pass that runs a pass of TVM and keeps the spans of calls in Relax.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ class ReferenceBuild:
 def reference_meanwhile(
     build: Callable[[], AOTExecutorFactoryModule] | None, *, prune: bool
 ) -> Iterator[Callable[[], ReferenceBuild | None]]:
-    """Yield a function that returns the reference build, which runs in parallel to the context.
+    """Yield a function that returns the reference build, made beside the context by `meanwhile`.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class SearchChoices(ModulePass):
     how
         key of the parameters of the steps; a session has one search for each key.
     compare_workspace_io
-        whether to plan again with inputs and outputs in the workspace, only to record its bytes.
+        whether to plan again with inputs and outputs in the workspace, only to record the bytes.
 
     Raises
     ------
@@ -89,7 +89,7 @@ class SearchChoices(ModulePass):
                 other = Alternative("in the workspace", "not asked", ram_bytes)
                 line = Compared(WORKSPACE_IO, "provided by the application", None, (other,))
                 return with_compared(best, [line])
-            # Record that the stage was cut short, because the comparison may be in another process.
+            # Record it here if time ended the stage, because another process may have compared.
             session.has_time(WORKSPACE_IO)
             return best
 
