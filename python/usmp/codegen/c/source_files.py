@@ -33,7 +33,7 @@ def file_of(name: str) -> str:
 
 
 def text_of(name: str) -> str:
-    """Return the text of a file after its `#include` lines; emitted sources have other ones."""
+    """Return the text of a file after its `#include` lines; emitted sources have their own."""
     return re.split(r"^#include .*\n+", file_of(name), flags=re.MULTILINE)[-1]
 
 

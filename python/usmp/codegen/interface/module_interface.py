@@ -92,7 +92,7 @@ class Interface:
         return self.only_entry.outputs
 
     def described(self, entry: EntryInterface) -> str:
-        """Return the text for an entry in comments; for an only "main", the text of the module."""
+        """Return the text for an entry in comments; the module's text if it has only "main"."""
         module = f"TVM module {quoted(self.module_name)}"
         return module if self.has_only_main else f"entry {quoted(entry.name)} of {module}"
 

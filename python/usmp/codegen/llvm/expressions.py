@@ -75,7 +75,7 @@ class Expressions:
         Raises
         ------
         UnsupportedByLLVM
-            a function of the user takes or returns other numbers than those of 32 or 64 bits.
+            a function of the user takes or returns values that have neither 32 nor 64 bits.
         """
         self._results: dict[str, tirx.Var] = {}
         for call in nodes_of(func.body, Call):

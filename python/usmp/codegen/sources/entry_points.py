@@ -187,7 +187,7 @@ def _run_definition(interface: Interface, entry: EntryInterface, main: MainFunct
     arguments += [f"devices->{device}" for device in entry.devices]
     arguments += ["arena"] if entry.takes_arena else []
     arguments += [_pool_address(interface, pool.name) for pool in entry.pools]
-    # Check callbacks first, because they failed before what the main function reports.
+    # Check callbacks first, because their failure precedes any other failure of the run.
     checked = "\n  if (rows_status != 0) return rows_status;" if entry.by_rows else ""
     lines += [main.call(arguments, checked), "  return 0;", "}\n"]
     return "\n".join(lines)
