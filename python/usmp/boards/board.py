@@ -210,7 +210,7 @@ RISCV_TOOLCHAIN = Toolchain(
 def _arm_machine(name: str, counters_address: int, counters_frequency_hz: int) -> Emulator:
     """Return the QEMU machine of one of Arm's MPS boards."""
     options = ("-machine", name, "-kernel", "")
-    # An instruction takes 1024 ns, at least 20 ticks of the counters, so that all are counted.
+    # An instruction takes 1024 ns, more than 20 ticks, so that ticks give the exact number.
     return Emulator(
         "qemu-system-arm", "qemu-system-arm", options, 10, counters_address, counters_frequency_hz
     )

@@ -1,4 +1,4 @@
-/* Print lines of a name and a number, also to report.txt. */
+/* Print a line with a name and a number, and append it to a file. */
 #ifndef REPORT_H_
 #define REPORT_H_
 

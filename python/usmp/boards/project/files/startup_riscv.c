@@ -22,7 +22,7 @@ __attribute__((naked, section(".vectors"), used)) void reset(void) {
       "la tp, __thread_storage\n" /* The C library keeps errno there. */
       "la t0, unexpected\n"
       "csrw mtvec, t0\n"
-      /* Forbid accesses to the mebibyte below the stack, whose addresses of PCI ignore writes:
+      /* Forbid accesses to the mebibyte below the stack, because PCI addresses there ignore writes:
        * entry 0 of the memory protection, locked, with a power of two as size. */
       "la t0, __stack_limit - 0x100000\n"
       "srli t0, t0, 2\n"
