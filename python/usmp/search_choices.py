@@ -89,7 +89,7 @@ class SearchChoices(ModulePass):
                 other = Alternative("in the workspace", "not asked", ram_bytes)
                 line = Compared(WORKSPACE_IO, "provided by the application", None, (other,))
                 return with_compared(best, [line])
-            # Record it here if time ended the stage, because another process may have compared.
+            # Record the stage here if time ended it, because another process may have compared.
             session.has_time(WORKSPACE_IO)
             return best
 
