@@ -53,11 +53,11 @@ _ITEM_BYTES = {
 def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Model:
     """Check that a file can be imported, and return its model.
 
-    Every index refers to something, every constant has the bytes of its shape, every tensor is
-    written before it is read, and inputs have fixed shapes (a dynamic batch becomes the batch that
-    the file gives). Tensors stay within `limits`. The subgraphs of the signatures (see
-    `signatures_of`) may run others by CALL_ONCE (see `called_once`), and by control flow that ends
-    (see `check_subgraphs`).
+    Every index is in range, every dense constant has the bytes of its shape, tensors (but variables
+    and empty ones) are written before they are read, and inputs have fixed shapes (a dynamic batch
+    becomes the batch that the file stores). Tensors stay within `limits`. The subgraphs of the
+    signatures (see `signatures_of`) may run others by CALL_ONCE (see `called_once`), and by control
+    flow without recursion (see `check_subgraphs`).
 
     Raises
     ------
@@ -130,8 +130,8 @@ def _check_counts(model: tflite.Model, size: int) -> None:
 def _check_repetition(
     model: tflite.Model, signatures: Sequence[Signature], size: int, limits: Limits
 ) -> None:
-    """Check the sizes of the model once each signature has its own copy of its subgraph, because
-    few bytes can name one subgraph many times."""
+    """Check the operators, inputs and outputs of all signatures together: each signature gets a
+    copy of its subgraph, and few bytes can name one subgraph many times."""
     if len(signatures) == 1:
         return
     graphs = [model.Subgraphs(signature.graph) for signature in signatures]
@@ -280,7 +280,8 @@ def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) ->
 
 
 def _check_calls(model: tflite.Model, entries: Iterable[int]) -> None:
-    """Check that CALL_ONCE in these subgraphs runs only subgraphs without inputs or CALL_ONCE."""
+    """Check that each CALL_ONCE in these subgraphs has no inputs and outputs, and runs another
+    subgraph, which has no inputs and no CALL_ONCE."""
     once: set[int] = set()
     for entry in entries:
         for position, operator in _operators(model, entry):

@@ -44,7 +44,7 @@ def converts(
     moves
         whether the converter takes tensors of every type, not only quantized ones.
     quantized
-        whether the converter takes quantized tensors, or only others.
+        True to register for quantized tensors, False for float32 and unquantized integers.
     """
     registry = CONVERTERS if quantized else UNQUANTIZED
 
@@ -79,7 +79,7 @@ class Context:
     builder
         the builder, inside a dataflow block of the function.
     values
-        the Relax expression of each computed tensor, by its index in the graph.
+        the Relax expression of each input and computed tensor, by the tensor's index.
     readers
         the number of operators and graph outputs that read each tensor.
     graph
@@ -87,7 +87,7 @@ class Context:
     kept
         the tensors that the model keeps between runs, in all its functions.
     handles
-        the variable of each handle, by the index of the handle's tensor.
+        the variable that each VAR_HANDLE names, by the index of the operator's output tensor.
     used
         the variables that the function has read or assigned so far.
     ran
@@ -97,7 +97,7 @@ class Context:
     folded
         the operators for which nothing was appended.
     inside
-        the operator that runs the subgraph, for messages; empty if the application does.
+        the operator that runs the subgraph, for messages; empty if the application runs it.
     convert_graph
         the function that appends the operators of a subgraph (see
         `usmp.frontend.tflite.convert_graph`).
@@ -123,8 +123,8 @@ class Context:
     def of_subgraph(
         self, operator: TfliteOperator, graph: int, builder: LimitedBuilder | None = None
     ) -> Context:
-        """Return a context without values for a subgraph that the operator runs: in this function,
-        or in that of `builder`."""
+        """Return a context without values for a subgraph that the operator runs. Its operators are
+        appended to this function, or to that of `builder`."""
         joining = self.folded.joining if builder is None else {}
         folded = FoldedOperators(joining=joining)
         inside = f"subgraph {graph}, which {operator.described} runs"
@@ -161,7 +161,7 @@ class Context:
         Raises
         ------
         LimitError
-            it takes more memory than a model may ask for.
+            the state, or all states together, exceed the limits.
         """
         self.builder.limits.check_tensor("the state", shape, np.dtype(dtype).itemsize)
         tensors, place = self.kept.of_results, (self.graph, tensor.index)
@@ -175,7 +175,7 @@ class Context:
         Raises
         ------
         UnsupportedModelError
-            nothing computes the tensor.
+            the tensor is read before an operator has written it.
         """
         stored = self.stored.get(tensor.index)
         if stored is not None and tensor.index not in self.values:

@@ -33,7 +33,7 @@ _NOT_COMPUTABLE = {
 """Element types that operators do not compute with -> the tensors that may have them."""
 
 _COMPLEX = ("RFFT2D", "COMPLEX_ABS", "REAL", "IMAG", "RESHAPE", "SQUEEZE", "EXPAND_DIMS")
-"""Operators that take or give complex numbers."""
+"""Operators that may read or write complex numbers."""
 
 
 def convert_graph(
@@ -79,7 +79,7 @@ def check_is_computable(tensor: TfliteTensor) -> None:
 def _check_is_not_hybrid(operator: TfliteOperator) -> None:
     """Check that the operator does not multiply floats by integer weights.
 
-    States (variable tensors) do not count: their converter reports a wrong type.
+    Variable tensors are not data here, because the recurrent converters check their types.
 
     Raises
     ------

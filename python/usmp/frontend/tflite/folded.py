@@ -1,8 +1,9 @@
-"""Operators that append nothing to the function, such as a RESHAPE to the same shape.
+"""Folded operators: those that append nothing to the function, such as a RESHAPE to the same shape.
 
-Their spans join those of their readers, or of the operators that write their inputs. The writer of
-a tensor joins all readers of this tensor. Operators further back join only the first reader that
-appends a call, because otherwise a chain of them would be repeated for each of its readers.
+Their spans are added to the call of a reader, or else to the call that computes their input, so
+that reports still show them. The folded writer of a tensor is added to all readers of the tensor.
+Folded operators further back are added only to the first reader that appends a call, because
+otherwise a chain of them would be repeated for each of its readers.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class FoldedOperator:
     Parameters
     ----------
     behind
-        the folded operators that write its inputs, until they join an operator.
+        the folded writers of its inputs whose spans are not yet added to a call.
     """
 
     span: AnySpan
@@ -44,15 +45,15 @@ class FoldedOperators:
     writers
         the folded operators, by the index of the tensors that they write.
     joining
-        the spans to add to the call that a variable is bound to.
+        for each variable, the spans to add to the call that it is bound to.
     """
 
     writers: dict[int, FoldedOperator] = field(default_factory=dict)
     joining: dict[Var, list[AnySpan]] = field(default_factory=dict)
 
     def take(self, tensors: Iterable[TfliteTensor | None]) -> list[AnySpan]:
-        """Return the spans of the folded writers of these tensors, and remove and return the spans
-        of the operators behind them, because these join only one operator."""
+        """Return the spans of the folded writers of these tensors and of the operators behind the
+        writers. Those behind are removed, because their spans are added to only one call."""
         pending, spans = self._writers(tensors), list[AnySpan]()
         while pending:
             operator = pending.pop()
@@ -64,7 +65,7 @@ class FoldedOperators:
     def add(self, operator: TfliteOperator, span: AnySpan, values: Values) -> None:
         """Record an operator for which nothing was appended, with its span.
 
-        A handle of a variable has no value, and takes no part in a run.
+        A VAR_HANDLE is not recorded, because its output has no value in the function.
         """
         if not operator.outputs:
             self._join([t for t in operator.inputs if t is not None], [span], values)
@@ -75,7 +76,7 @@ class FoldedOperators:
                 self.writers[tensor.index] = folded
 
     def end(self, outputs: Iterable[TfliteTensor], values: Values) -> None:
-        """Join the folded operators before the outputs to the writers of the outputs."""
+        """Add the spans of folded writers of the graph's outputs to the calls that compute them."""
         for tensor in outputs:
             if tensor.index in self.writers:
                 self._join([tensor], [], values)
@@ -85,9 +86,9 @@ class FoldedOperators:
         return [self.writers[index] for index in indices if index in self.writers]
 
     def _join(self, tensors: Iterable[TfliteTensor], spans: list[AnySpan], values: Values) -> None:
-        """Join spans, and the folded operators before the tensors, to the writers of the tensors.
+        """Add `spans`, and those of the tensors' folded writers, to the calls that compute them.
 
-        Nothing writes parameters and constants: folded operators after them wait for a reader.
+        No call computes a parameter or a constant: folded operators after them wait for a reader.
         """
         for tensor in tensors:
             value = values.get(tensor.index)
@@ -95,7 +96,7 @@ class FoldedOperators:
                 self.joining.setdefault(value, []).extend([*spans, *self.take([tensor])])
 
     def give_back(self, function: relax.Function) -> relax.Function:
-        """Return the function, with the spans of folded operators at the calls that they join."""
+        """Return the function, with the spans of folded operators added to its calls."""
         bound = bound_spans(function)
         spans = {v: joined_or(bound[v], *own) for v, own in self.joining.items() if v in bound}
         return function_with_spans(function, spans) if spans else function

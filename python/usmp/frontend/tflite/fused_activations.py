@@ -21,7 +21,7 @@ def activated(value: relax.Expr, activation: int) -> relax.Expr:
     Raises
     ------
     UnsupportedModelError
-        TFLite's kernels do not apply the activation.
+        the activation is not in `_ACTIVATIONS`: TFLite's kernels do not apply it.
     """
     name = fused_activation(activation)
     if name not in _ACTIVATIONS:

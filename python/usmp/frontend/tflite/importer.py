@@ -58,7 +58,7 @@ def import_tflite(
     ------
     UnsupportedModelError
         the content is damaged or not TFLite, an input has a dynamic shape, an
-        operator cannot be imported, or the model asks for more than it may.
+        operator cannot be imported, or the model exceeds `limits`.
     ValueError
         `asked` names no input of the model, or a shape that the input cannot have.
     """
@@ -94,7 +94,7 @@ def _import(content: bytes, limits: Limits, asked: AskedSizes) -> IRModule:
             spans[signature.name] = _span_of(operators, graph)
         except UnsupportedModelError as error:
             raise UnsupportedModelError(f"{signature.prefix}{error}") from error
-    # `finalize` renames an operator that has the name of a function.
+    # `finalize` renames a PrimFunc that has the name of one of several functions.
     mod = builder.get() if len(signatures) == 1 else builder.finalize()
     for name, attrs in attributes.items():
         function = with_function_span(folded[name].give_back(mod[name]), spans[name])
@@ -157,7 +157,7 @@ def _span_of(operators: Mapping[int, list[TfliteOperator]], graph: int) -> AnySp
 
 
 def _quantization(tensor: TfliteTensor) -> list[float | int]:
-    """Return the scale and zero point of the whole tensor, or nothing if it has none.
+    """Return the scale and zero point of the tensor, or [] if it is not quantized per tensor.
 
     TFLite treats a tensor with a scale and no zero point as not quantized.
     """

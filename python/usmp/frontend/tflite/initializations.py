@@ -18,7 +18,7 @@ Operators = Mapping[int, Sequence[TfliteOperator]]
 
 
 def called_once_by(operators: Sequence[TfliteOperator]) -> list[int]:
-    """Return the subgraphs that operators run once, in the order of their first runs."""
+    """Return the numbers of the subgraphs that CALL_ONCE runs, in the order of first calls."""
     calls = (called_once(o.table) for o in operators if o.name == "CALL_ONCE")
     return list(dict.fromkeys(calls))
 
@@ -28,23 +28,23 @@ def enter_variables(
 ) -> dict[int, dict[int, Variable]]:
     """Record the variables of all subgraphs, with their initial values.
 
-    An initialization holds for all functions, whichever of them runs it.
+    An initialization sets the variables of all functions, whichever function runs it.
 
     Parameters
     ----------
     operators
-        the operators of the signatures' subgraphs, and of those that they run once.
+        the operators of the signatures' subgraphs, and of those that CALL_ONCE runs.
 
     Returns
     -------
     dict[int, dict[int, Variable]]
-        By the number of a subgraph, the variable of each handle.
+        Number of a subgraph -> index of a VAR_HANDLE's output -> the variable.
 
     Raises
     ------
     UnsupportedModelError
         an initialization does more than assign constants, or two functions give a variable
-        different values.
+        different initial values.
     """
     entries = {signature.graph for signature in signatures}
     handles = {

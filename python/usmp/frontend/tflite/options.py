@@ -23,7 +23,7 @@ _LONGEST_REACH = 2**15 - 1
 
 
 def fused_activation(activation: int) -> str:
-    """Return the name of a fused activation, "NONE" for none."""
+    """Return the schema's name of a fused activation, or its number if the schema has none."""
     return _ACTIVATIONS.get(activation, str(activation))
 
 
@@ -342,7 +342,7 @@ def window_sides(
     Raises
     ------
     UnsupportedModelError
-        the options are impossible.
+        an option is below 1, the padding is unknown, or the kernel is larger than the data.
     """
     if min(*strides, *dilations, *kernel) < 1:
         raise operator.unsupported(

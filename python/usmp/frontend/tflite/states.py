@@ -48,7 +48,7 @@ class State:
 
 @dataclass(eq=False)
 class Variable:
-    """A variable that a handle names.
+    """A resource variable, which VAR_HANDLE operators name.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Variable:
     initial
         the value before the first run, if CALL_ONCE sets it.
     changes
-        whether a function assigns to it; if only CALL_ONCE does, it is a constant.
+        whether a function assigns to it, or uses it before CALL_ONCE does; else it is a constant.
     kept
         the variable's tensor; None as long as no function uses it.
     """
@@ -98,7 +98,7 @@ class KeptTensors:
     of_graphs
         variable tensors, by the number of their subgraph and their index in it.
     of_results
-        states that operators keep for their outputs, by the same two numbers.
+        states that operators keep for their outputs, by the numbers of subgraph and output tensor.
     """
 
     functions: int = 1
@@ -117,7 +117,7 @@ class KeptTensors:
         Raises
         ------
         LimitError
-            with it, the states take more memory than a model may ask for.
+            with the new tensor, the states exceed `limits`.
         """
         self._bytes += initial.nbytes
         self.limits.check_states(self._bytes)
@@ -127,7 +127,7 @@ class KeptTensors:
         return kept
 
     def find(self, operators: Iterable[TfliteOperator], runs_once: bool) -> dict[int, Variable]:
-        """Record the variables of these operators, and return the variable of each handle.
+        """Record the variables of these operators, and return them by their handles' tensor index.
 
         The default of a variable is the zero point of the first value that is assigned to it.
 
@@ -149,7 +149,7 @@ class KeptTensors:
         return handles
 
     def _named(self, operator: TfliteOperator) -> Variable:
-        """Return the variable that a VAR_HANDLE names, in any container if it names none."""
+        """Return the variable that a VAR_HANDLE names; without a container, the first so named."""
         options = operator.options(tflite.VarHandleOptions)
         container, name = _text(options.Container()), _text(options.SharedName())
         by_container = self.variables.setdefault(name, {})

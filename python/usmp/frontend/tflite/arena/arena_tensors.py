@@ -29,8 +29,8 @@ _ITEM_BYTES = {
     tflite.TensorType.INT8: 1,
     tflite.TensorType.FLOAT64: 8,
 }
-"""Bytes per element, for types on which all versions of TFLite Micro agree. It places tensors of
-other types, such as int4, itself."""
+"""Bytes per element, for types on which all versions of TFLite Micro agree. TFLite Micro places
+tensors of other types, such as int4, itself."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class ArenaTensor:
     name
         its name in the file, or one made of its index.
     size_bytes
-        bytes, rounded up as the planner of TFLite Micro does.
+        size in bytes, rounded up to a multiple of `ALIGNMENT`.
     start, stop
         the half-open range of operators, counted from 1, in which the tensor is live; inputs are
         live at 0, before the first operator.

@@ -28,7 +28,7 @@ METADATA_NAME = "OfflineMemoryAllocation"
 ARENA = Pool("arena head")
 _VERSION, _SUBGRAPHS = 1, 1
 _ONLINE = -1
-"""The offset of a tensor that TFLite Micro places itself, or elsewhere."""
+"""The offset that leaves it to TFLite Micro to place a tensor, in the head or elsewhere."""
 _LARGEST_OFFSET = 2**31 - 1
 
 

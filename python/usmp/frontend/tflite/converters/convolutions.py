@@ -168,7 +168,7 @@ def _convolve(
         )
         if padding is not None:
             source, window = padding.source, padding.fold(window, _NHWC)
-            # The convolution pads now: the padding operator has no other reader.
+            # The span includes the PAD's, because the convolution now pads.
             context.builder.span = joined_span([padding.span, context.builder.span])
     context.set(
         output,

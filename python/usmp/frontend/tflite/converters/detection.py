@@ -171,8 +171,8 @@ def _quantized(
 def _set_outputs(
     context: Context, operator: TfliteOperator, results: list[relax.Expr], types: tuple[str, ...]
 ) -> None:
-    """Set the outputs. Converters leave out their shapes, which the options define; a reader in the
-    model would take such an output for one number."""
+    """Set the outputs. A file may leave out their shapes, which follow from the options. But the
+    shape is checked if an operator reads the output, because it would read a scalar."""
     if len(operator.outputs) != len(results):
         raise operator.unsupported(f"it has {len(operator.outputs)} outputs, not {len(results)}")
     for tensor, result, dtype in zip(operator.outputs, results, types, strict=True):

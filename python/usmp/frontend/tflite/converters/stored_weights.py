@@ -132,7 +132,7 @@ class _Weighted:
         return self.context.value(self.operator.input(_DATA.get(self.operator.name, 0)))
 
     def slices(self, data: relax.Expr, *, asymmetric: bool) -> relax.Expr | QuantizedSlices:
-        """Return the data, quantized slice by slice for integer weights."""
+        """Return the data, quantized slice by slice if the weight is not dequantized (hybrid)."""
         if not self.is_hybrid:
             return data
         return quantize_slices(self.context.builder, data, asymmetric=asymmetric)

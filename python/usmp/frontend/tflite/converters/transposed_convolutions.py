@@ -135,7 +135,7 @@ def _rescale(operator: TfliteOperator, weight: Quantization, activation: int) ->
 
 
 def transposed_sides(operator: TfliteOperator) -> tuple[TransposedSide, TransposedSide]:
-    """Return the rows and columns of a TRANSPOSE_CONV.
+    """Return the extents, stride and padding of a TRANSPOSE_CONV along rows and along columns.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def transposed_sides(operator: TfliteOperator) -> tuple[TransposedSide, Transpos
 
 
 def _side(operator: TfliteOperator, axis: int, stride: int, padding: int) -> TransposedSide:
-    """Return the rows or columns, padded as in the convolution that this one transposes."""
+    """Return one of these sides, padded as the convolution that TRANSPOSE_CONV transposes."""
     data, output = operator.input(2).shape[axis], operator.output.shape[axis]
     kernel = operator.input(1).shape[axis]
     _, before, _ = window_side(operator, output, kernel, stride, 1, padding)

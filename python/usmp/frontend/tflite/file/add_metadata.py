@@ -108,7 +108,7 @@ def metadata_names(model: tflite.Model) -> list[str]:
 
 @dataclass
 class _Front:
-    """The bytes before the old file; an offset is filled in when its target is added.
+    """The bytes before the old file; an offset is written once its target has a position.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class _Front:
         return {number: table + place for number, place in places.items()}
 
     def add_list(self, at: int, count: int) -> list[int]:
-        """Add a list of offsets, and return their positions."""
+        """Add a list of `count` offsets, refer to it at `at`, and return the offsets' positions."""
         self.pad(_OFFSET_BYTES)
         self.refer(at, len(self.content))
         self.content += struct.pack("<I", count)
@@ -150,7 +150,7 @@ class _Front:
         return [first + _OFFSET_BYTES * number for number in range(count)]
 
     def add_bytes(self, at: int, data: bytes, alignment: int) -> None:
-        """Add the number of bytes, the bytes, and a zero, which terminates strings."""
+        """Add a vector (length, bytes, a zero that ends strings), and refer to it at `at`."""
         self.pad(alignment, before=_OFFSET_BYTES)
         self.refer(at, len(self.content))
         self.content += struct.pack("<I", len(data)) + data + b"\0"
@@ -160,11 +160,11 @@ class _Front:
         self.content += bytes(-(len(self.content) + before) % alignment)
 
     def put(self, place: int, number: int) -> None:
-        """Fill in a number."""
+        """Write an unsigned 32-bit number at `place`."""
         struct.pack_into("<I", self.content, place, number)
 
     def refer(self, place: int, target: int) -> None:
-        """Fill in the offset that leads from `place` to `target`."""
+        """Write the distance from `place` to `target`, in bytes, at `place`."""
         self.put(place, target - place)
 
 

@@ -160,7 +160,7 @@ class TfliteTensor:
 
     @cached_property
     def quantization(self) -> Quantization | None:
-        """Its scales and zero points; None if the file has none.
+        """Its scales and zero points; None if the file has no scales or the elements are floats.
 
         Raises
         ------
@@ -257,7 +257,7 @@ class TfliteOperator:
         Raises
         ------
         UnsupportedModelError
-            it is computed.
+            it is missing, or computed at run time.
         """
         tensor = self.input(index)
         if tensor.data is None:
@@ -272,7 +272,7 @@ class TfliteOperator:
         Raises
         ------
         UnsupportedModelError
-            it is computed, or of another type.
+            it is missing, computed at run time, or of another type.
         """
         tensor = self.input(index)
         if tensor.dtype not in ("int32", "int64"):
@@ -301,7 +301,7 @@ class TfliteOperator:
         Raises
         ------
         UnsupportedModelError
-            the file has none, or several, or they are impossible.
+            the file has none, or one for each channel, or one that is 0 or out of range.
         """
         quantization = tensor.quantization
         if quantization is None:
@@ -320,7 +320,8 @@ class TfliteOperator:
         Raises
         ------
         UnsupportedModelError
-            the file has another number of scales, or they are impossible.
+            the file has another number of scales, a scale of 0, or zero points that are out of
+            range or, with several scales, not 0.
         """
         quantization = tensor.quantization
         if quantization is None:

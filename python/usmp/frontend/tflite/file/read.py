@@ -73,7 +73,7 @@ def is_readable(table: Any) -> bool:
 
 @cache
 def _field_names(kind: str) -> list[str]:
-    """Return the names of the methods by which a kind of table reads its fields."""
+    """Return the names of the methods, without arguments, that read the fields of a table."""
     return [
         name
         for name, method in vars(getattr(tflite, kind)).items()
@@ -82,12 +82,12 @@ def _field_names(kind: str) -> list[str]:
 
 
 def called_once(operator: tflite.Operator) -> int:
-    """Return the index of the subgraph that a CALL_ONCE runs before all else, in the first run.
+    """Return the number of the subgraph that a CALL_ONCE runs, in the first run of the model only.
 
     Raises
     ------
     UnsupportedModelError
-        the operator's options do not say.
+        the operator has no CallOnceOptions.
     """
     table = operator.BuiltinOptions()
     if table is None or operator.BuiltinOptionsType() != tflite.BuiltinOptions.CallOnceOptions:

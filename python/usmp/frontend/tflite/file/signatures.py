@@ -30,7 +30,7 @@ class Signature:
     graph
         the number of the subgraph.
     number
-        the number of the signature, if its names of inputs and outputs are used.
+        the number of the signature; None if the file has at most one.
     key
         its name in the file, if there are several.
     """

@@ -130,7 +130,7 @@ class _Walk:
                 self.limits.check_operators(
                     f"with the subgraphs that operators run, subgraph {number} has", total
                 )
-                # Each run has its own copies; constants of the main graph are stored once.
+                # Only inlined subgraphs count, because each run gets copies of their constants.
                 self.limits.check_constants(constants, f"among the {size} of {label}")
         self.running.pop()
         self.counted[number] = total, depth, constants + self._constant_bytes(number)

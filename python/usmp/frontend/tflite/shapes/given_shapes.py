@@ -20,8 +20,8 @@ from usmp.support.errors import UnsupportedModelError
 
 
 def with_given_shapes(content: bytes, asked: AskedSizes) -> bytes:
-    """Return the file with the requested shapes in all its tensors, or unchanged if it is damaged,
-    because `check_tflite` reports the damage.
+    """Return the file with the requested size in the open extents of all its tensors, or unchanged
+    if it is damaged, because `check_tflite` reports the damage.
 
     Raises
     ------

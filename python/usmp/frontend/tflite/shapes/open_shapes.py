@@ -1,7 +1,7 @@
 """Shapes of operators' outputs where the file leaves an extent open.
 
-A model whose batch is open has open extents further on, too. There its converter wrote a 1 for each
-number that it did not know: rows of (-1, 4) are stored as 1 row of 4, whatever is reshaped to them.
+A model whose batch is open has open extents further on, too. The file stores 1 for each of them:
+the result of a RESHAPE to (-1, 4) has the stored shape (1, 4), whatever the size of the input.
 LiteRT infers these shapes again from those of the inputs, and so does this module.
 """
 
@@ -64,7 +64,7 @@ def _from_input(index: int) -> Rule:
 
 
 def _reshaped(operator: TfliteOperator) -> Shape | None:
-    """Return the new shape; one extent may be -1, for the elements that the others leave."""
+    """Return the new shape; an extent of -1 is inferred from the number of elements."""
     if len(operator.inputs) > 1:
         extents = _from_input(1)(operator)
     else:

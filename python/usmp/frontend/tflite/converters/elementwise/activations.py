@@ -19,7 +19,7 @@ _TYPES = ("int8", "int16", "uint8")
 
 @converts("LOGISTIC", "TANH")
 def convert_sigmoid(context: Context, operator: TfliteOperator) -> None:
-    """Append a LOGISTIC or TANH, whose output always has the same quantization."""
+    """Append a LOGISTIC or TANH, whose output quantization TFLite fixes."""
     function = quantized.logistic if operator.name == "LOGISTIC" else quantized.tanh
     _convert_unary(context, operator, function, _TYPES)
 

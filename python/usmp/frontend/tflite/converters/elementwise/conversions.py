@@ -88,7 +88,7 @@ def convert_float16(context: Context, operator: TfliteOperator) -> None:
 
 @converts("BITCAST", moves=True)
 def convert_bitcast(context: Context, operator: TfliteOperator) -> None:
-    """Read the bits as elements of another type.
+    """Append a BITCAST, which reads the bits as elements of another type.
 
     A larger element becomes a last axis of smaller ones, and such an axis becomes one element.
     """

@@ -160,7 +160,7 @@ def convert_one_hot(context: Context, operator: TfliteOperator) -> None:
 
 @converts("CAST", moves=True)
 def convert_cast(context: Context, operator: TfliteOperator) -> None:
-    """Append the numbers in another type, as C converts them."""
+    """Append the numbers in another type, as C converts them; float16 saturates at integers."""
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", (*_NUMBERS, "float16"))
     require_types(operator, output, "output", (*_NUMBERS, "float16"))
@@ -177,7 +177,7 @@ def convert_cast(context: Context, operator: TfliteOperator) -> None:
 
 
 def _saturated(context: Context, value: relax.Expr, dtype: str) -> relax.Expr:
-    """Return float16 as the nearest integers of `dtype`; NaN becomes the largest one."""
+    """Return float16 truncated to integers in the range of `dtype`; NaN becomes the largest one."""
     emit, limits = context.builder.emit, np.iinfo(dtype)
     real = emit(relax.op.astype(value, "float32"))
     infinity = relax.const(np.inf, "float32")

@@ -150,7 +150,7 @@ def _index_value(context: Context, indices: TfliteTensor) -> relax.Expr | np.nda
 
 
 def _is_run(indices: np.ndarray) -> bool:
-    """Return whether the indices count up from the first one."""
+    """Return whether each index is greater by one than the index before."""
     flat = indices.reshape(-1).astype(np.int64)
     return bool(flat.size) and bool((np.diff(flat) == 1).all())
 

@@ -117,7 +117,7 @@ def _cut(
     axis: int,
     sizes: Sequence[int],
 ) -> None:
-    """Append each output as a slice of its own: its reader can then read the whole tensor."""
+    """Append each output as a slice of its own, so that its reader can read `data` in place."""
     value = context.value(data)
     begin = 0
     for output, size in zip(operator.outputs, sizes, strict=True):

@@ -57,7 +57,8 @@ _ORDER = (0, 3, 1, 2)
 
 @dataclass(frozen=True)
 class _LstmInputs:
-    """Indices of an LSTM's inputs among those of the operator: the first of a group, or all."""
+    """The operator inputs of an LSTM: indices of the first gate's weights and bias, which those of
+    the other gates follow, and of both states."""
 
     data_weight: int
     hidden_weight: int
@@ -308,7 +309,7 @@ def _convert(
 def _outputs(
     operator: TfliteOperator, data: Placed, layers: Sequence[_Direction], merges: bool
 ) -> list[Placed]:
-    """Return the type of each layer's output; merged outputs have one type."""
+    """Return the type of each layer's output; merged outputs share a tensor of both directions."""
     if merges:
         _require_equal_units(operator, layers)
     parts = 2 if merges else 1

@@ -19,7 +19,7 @@ from usmp.tir.model_operator import joined_span
 
 @converts("VAR_HANDLE", moves=True)
 def convert_var_handle(context: Context, operator: TfliteOperator) -> None:
-    """Append nothing, because the variables of handles were entered before."""
+    """Append nothing, because `enter_variables` has recorded the variables of handles."""
 
 
 @converts("READ_VARIABLE", moves=True)
