@@ -233,7 +233,7 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
             except (NotSupported, DynamicShapeError, UnsupportedModelError):
                 raise
             except Exception:
-                # First look for a cause in the model, because the message names code of TVM.
+                # First look for a cause in the model, because TVM's message names code of TVM.
                 check_constant_operands(qualified_name(self.node), node)
                 check_inferred(self.node, opset, operands, with_types=True)
                 raise

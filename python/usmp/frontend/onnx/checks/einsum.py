@@ -19,7 +19,7 @@ def check_equation(operands: Sequence[Operand], attributes: Mapping[str, Any]) -
     Raises
     ------
     NotSupported
-        the equation has not, or a letter stands for axes of different extents.
+        a term or a letter is missing, or a letter is used for axes of different extents.
     """
     text = bytes(attributes["equation"]).decode(errors="replace")
     left, arrow, result = text.replace(" ", "").partition("->")

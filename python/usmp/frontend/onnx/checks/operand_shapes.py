@@ -1,4 +1,4 @@
-"""Checks that the shapes and values of inputs go together, where ONNX's inference has none."""
+"""Checks of the shapes and values of inputs that ONNX's shape inference does not check."""
 
 from __future__ import annotations
 

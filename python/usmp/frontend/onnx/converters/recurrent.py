@@ -131,7 +131,7 @@ def _layer(
         )
         states = [Placed(state, shapes.state_axes) for state in after]
         output = None if result is None else Placed(result, shapes.output_axes)
-    # Outputs before the last one need a tensor; an unread output may be any tensor.
+    # If Y is not read, any tensor takes its place, because Y_h and Y_c come after it in the tuple.
     results = [states[0].tensor if output is None else output.tensor, *(s.tensor for s in states)]
     return results[0] if node.outputs == 1 else relax.Tuple(results[: node.outputs])
 
@@ -308,7 +308,7 @@ def _part(node: OnnxNode, index: int, direction: int) -> Expr | np.ndarray:
 
 
 def _initial(node: OnnxNode, index: int, shapes: _Shapes) -> Placed:
-    """Return an initial state; the type of the state stands for zeros."""
+    """Return an initial state; `recurrent_layer` starts from zeros if it gets a type only."""
     state = node.input(index)
     if state is None or _is_zero(state):
         state = relax.TensorType(shapes.of_axes(shapes.state_axes), "float32")

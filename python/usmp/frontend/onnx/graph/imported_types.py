@@ -45,7 +45,7 @@ class TensorTypes:
         Raises
         ------
         NotSupported
-            an output has another type or shape than ONNX infers.
+            an output is not imported, or has another type or shape than ONNX infers.
         """
         types = list(ty.fields) if isinstance(ty, TupleType) else [ty]
         if 1 < len(types) < len(names) or (not isinstance(ty, TupleType) and len(names) > 1):

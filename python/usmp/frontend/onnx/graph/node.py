@@ -87,6 +87,6 @@ class OnnxNode:
 
 
 Converted: TypeAlias = "Expr | OnnxNode | None"
-"""The result of a converter; or a rewritten node for TVM's converter; or None, with which TVM
-converts the node unchanged."""
+"""The result of a converter; or a rewritten node for TVM's converter; or None, so that TVM converts
+the node unchanged."""
 Converter = Callable[[OnnxNode], Converted]

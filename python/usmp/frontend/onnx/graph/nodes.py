@@ -51,7 +51,7 @@ def schema_of(operator: str, opset: int) -> onnx.defs.OpSchema | None:
 
 
 def described_node(node: onnx.NodeProto | None) -> str:
-    """Return the name of a node in error messages; None stands for an input."""
+    """Return a phrase that names a node in error messages; without a node, it is "an input"."""
     if node is None:
         return "an input"
     name = f'node "{shown(node.name)}", ' if node.name else ""

@@ -36,7 +36,7 @@ class Operand:
 
     @property
     def item_bytes(self) -> int:
-        """The bytes of an element, at least 1."""
+        """The bytes of an element, 1 if its type is unknown."""
         return 1 if self.dtype is None else np.dtype(self.dtype).itemsize
 
     @property

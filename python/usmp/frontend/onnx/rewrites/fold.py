@@ -132,7 +132,7 @@ def evaluated(
     opsets: Sequence[onnx.OperatorSetIdProto],
     inputs: Mapping[str, np.ndarray],
 ) -> list[np.ndarray] | None:
-    """Return the results of ONNX's evaluator if it knows the operator and they are small."""
+    """Return the results of ONNX's evaluator, or None if it fails or a result is not small."""
     operands = [operand_of_array(inputs.get(name)) for name in node.input]
     attributes = attributes_of(node)
     try:

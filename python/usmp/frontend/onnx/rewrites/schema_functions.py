@@ -25,7 +25,7 @@ _MOST_LEVELS = 4
 
 
 def write_out_schema_functions(model: onnx.ModelProto, limits: Limits) -> onnx.ModelProto:
-    """Return the model with the nodes of `WRITTEN_OUT` replaced by their functions.
+    """Return the model with nodes (see `_is_written_out`) replaced by ONNX's functions for them.
 
     Source: the functions in the schemas of ONNX's operators.
 

@@ -86,7 +86,8 @@ class _Dynamic:
 def convert_dynamic(
     name: str, node: OnnxNode, sizes: ShapeValues, inputs: Sequence[str]
 ) -> Expr | None:
-    """Convert an operator on dynamic shapes to Relax; return None if no shape is dynamic.
+    """Convert an operator on dynamic shapes to Relax; return None if the converter for static
+    shapes is right, for example because no shape is dynamic.
 
     Parameters
     ----------

@@ -213,7 +213,7 @@ def _array(elements: Sequence[Any], shape: tuple[int, ...]) -> Values:
 
 
 def _quotient(arithmetic: SizeArithmetic, a: Any, b: Any) -> Any:
-    """Return the quotient as a floor division, which ONNX's truncation is if none is negative."""
+    """Return the floor division, which equals ONNX's truncation as no operand may be negative."""
     _check_not_negative(arithmetic, a, b)
     return tirx.floordiv(int64(a), int64(b))
 
