@@ -42,8 +42,8 @@ def import_pytorch(
 ) -> IRModule:
     """Import a `.pt2` file.
 
-    The attribute `output_names` names its outputs, `states` the buffers that it changes. With
-    `trust`, any code in the file may run; without, see `checked_archive`.
+    The function's attribute `output_names` names its outputs, `states` the buffers and inputs that
+    it changes. With `trust`, any code in the file may run; without, see `checked_archive`.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def import_pytorch(
     UnsupportedModelError
         the content is damaged or no exported program, or has something that may
         run code and is not trusted, an input has a dynamic shape beyond the batch and without
-        bounds, an operator cannot be imported, or the model asks for more than it may.
+        bounds, an operator cannot be imported, or the model exceeds `limits`.
     ValueError
         `asked` names a size that the program does not have, or contradicts its range.
     """

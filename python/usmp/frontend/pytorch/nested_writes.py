@@ -49,7 +49,7 @@ class NestedWrite:
 
 
 def nested_writes(nodes: Iterable[Any]) -> dict[Any, NestedWrite]:
-    """Return the nodes that insert a written selection into its tensor again."""
+    """Return node that inserts a written selection into its tensor again -> the write."""
     puts: dict[Any, Any] = {}
     writes: dict[Any, NestedWrite] = {}
     for node in nodes:

@@ -11,8 +11,8 @@ from tvm import relax
 from tvm.ir import Expr
 
 QuantizerConverter = Callable[[Any, relax.BlockBuilder, Callable[[Any], Any]], Expr]
-"""Appends the operator of a node to a builder; the last argument gives what an argument of the node
-is in Relax."""
+"""Appends the operator of a node to a builder; the last parameter is a function that returns an
+argument of the node in Relax."""
 
 _TENSOR_ARGUMENTS = ("input", "scale", "zero_point", "quant_min", "quant_max", "dtype")
 _CHANNEL_ARGUMENTS = ("input", "scales", "zero_points", "axis", "quant_min", "quant_max", "dtype")

@@ -98,7 +98,7 @@ class Translator:
         self._env: dict[Any, Any] = {}
         self._values: dict[Any, Any] = {}
         self._updated = updated_inputs(program)
-        # Inputs of symbolic shape have no fixed places for their elements.
+        # Inputs of symbolic shape are not written in place: their elements have no fixed offsets.
         changed = (self._inputs[node] for node in self._updated)
         changed_in_place = (var for var in changed if has_static_shape(var.ty))
         self._written_in_place = frozenset([*self._states.values(), *changed_in_place])
@@ -154,8 +154,8 @@ class Translator:
         return [*returned, *after, *inputs]
 
     def _after(self, state: relax.Var, value: Expr) -> Expr:
-        """Return the new value of a state or an input, which is filled in place if its elements are
-        equal."""
+        """Return the new value of a state or an input. A constant of equal elements is filled in
+        place."""
         source = value
         while isinstance(source, relax.Var):
             source = self._builder.lookup_binding(source)
@@ -211,7 +211,7 @@ class Translator:
             self._env[node] = self._converted(node)
 
     def _written_within(self, node: Any) -> Expr:
-        """Return a tensor in which a part of a part is replaced."""
+        """Append a nested write (see `nested_writes`), and return the tensor after it."""
         write = self._nested[node]
         operator = Operator(write.put, self._builder, self._argument)
         whole = self._argument(write.written.whole)

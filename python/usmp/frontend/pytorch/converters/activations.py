@@ -25,7 +25,7 @@ def _relu(operator: Operator) -> Expr:
 def _leaky_relu(operator: Operator) -> Expr:
     slope = operator["negative_slope"]
     if slope == 0:
-        # Relu agrees with TVM's leakyrelu, for which infinity times 0 is 0.
+        # TVM's leakyrelu with slope 0 is relu, also for -infinity, because it takes x * 0 as 0.
         return relax.op.nn.relu(operator["self"])
     return relax.op.nn.leakyrelu(operator["self"], slope)
 

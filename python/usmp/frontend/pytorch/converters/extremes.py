@@ -1,6 +1,6 @@
 """Converters of maxima and minima over axes, and of the positions of their first occurrence.
 
-As in PyTorch, NaN is both larger and smaller than every number.
+As in PyTorch, NaN is taken as both the maximum and the minimum.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Operator:
     argument
         converts an argument: nodes become Relax tensors.
     states
-        the parameters of the function that are kept between runs.
+        the parameters of the function that may be written in place: states and changed inputs.
     arithmetic
         the arithmetic on dynamic sizes.
     """
@@ -74,7 +74,7 @@ class Operator:
         return self.builder.emit(expr)
 
     def is_state(self, tensor: Expr) -> bool:
-        """Return whether a tensor is a state: its parameter, or the result of in-place writes."""
+        """Return whether a tensor is one of `states`, perhaps after in-place writes or reshapes."""
         while isinstance(tensor, relax.Var) and tensor not in self.states:
             value = self.builder.lookup_binding(tensor)
             name = getattr(getattr(value, "op", None), "name", "")

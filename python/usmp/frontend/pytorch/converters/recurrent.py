@@ -109,7 +109,7 @@ def _layers(operator: Operator, cell: Cell, initial: Sequence[Expr]) -> Sequence
 
 
 def _state(tensor: Expr) -> Any:
-    """Return the states before the first step; their type stands for zeros."""
+    """Return the states before the first step, or only their type if they are constant zeros."""
     is_zero = isinstance(tensor, GenericConst) and not tensor.value.numpy().any()
     return tensor.ty if is_zero else tensor
 

@@ -47,7 +47,7 @@ class StateView:
 
 
 def state_view(operator: Operator, tensor: Expr) -> StateView | None:
-    """Return a tensor as a view of a state; None if it is no view, or the state itself."""
+    """Return a tensor as a view of a state; None if it is no view, a state, or scaled twice."""
     if not operator.states:
         return None
     maps: list[Callable[[Position], Position]] = []
