@@ -90,7 +90,7 @@ class DescribedEntry:
     inputs, outputs
         in the order of the function's arguments.
     states
-        the tensors that the function, or another entry, keeps between runs.
+        the tensors kept between runs that the function reads or writes.
     """
 
     entry: str
@@ -101,7 +101,7 @@ class DescribedEntry:
 
 @dataclass(frozen=True)
 class ModelDescription:
-    """A model.
+    """The inputs, outputs, states and operators of a model file.
 
     Parameters
     ----------

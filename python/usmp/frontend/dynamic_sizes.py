@@ -85,7 +85,7 @@ class AskedSizes:
         return numbers
 
     def read_sizes(self, names: Sequence[str]) -> None:
-        """Record the names of the sizes of a Relax module."""
+        """Record the names of a model's sizes, and check the user's names if it is the only one."""
         self.known += names
         if self.is_for_one_model:
             self.check_all_known()

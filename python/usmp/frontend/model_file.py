@@ -110,8 +110,8 @@ def import_with_sizes(
     max_model_bytes: int = MODEL_BYTES,
     max_operators: int = OPERATORS,
 ) -> IRModule:
-    """Import one of several models. After the last one, the caller must check that some model has
-    each size in `asked`."""
+    """Import a model, which may be one of several with the same `asked`. After the last one, the
+    caller must call `asked.check_all_known`."""
     limits = Limits(max_model_bytes, max_operators)
     if isinstance(path, Mapping):
         return _import_methods(path, trust, limits, asked)
