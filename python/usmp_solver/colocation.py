@@ -44,7 +44,7 @@ def colocate(buffers: Iterable[Buffer], within: Mapping[str, tuple[str, int]]) -
 
     A joined buffer is live as a whole whenever one of its parts is. Parts that share bytes may be
     live together. `Buffer.overlaps` from or to a joined buffer are dropped, which is conservative:
-    these share no bytes.
+    the two buffers then share no bytes.
 
     Parameters
     ----------

@@ -28,5 +28,5 @@ def live_bytes_by_position(
 
 
 def most_live_bytes(buffers: Iterable[tuple[int, Iterable[tuple[int, int]]]]) -> int:
-    """Return the memory pressure in bytes; `buffers` as above."""
+    """Return the memory pressure in bytes; `buffers` are as in `live_bytes_by_position`."""
     return max(live_bytes_by_position(buffers).values(), default=0)

@@ -44,7 +44,7 @@ class Solution:
         proved lower bound of each pool's peak, in bytes, given that the peaks of less preferred
         pools are no higher than here.
     infeasible_subset
-        without a plan, buffers that do not fit together.
+        without a plan, rows of buffers that do not fit together; empty if none are known.
     is_irreducible
         whether removing any one buffer of the subset makes the rest fit.
     work

@@ -138,5 +138,5 @@ def _peaks(problem: Problem, offsets: Column, pools: Column) -> dict[str, int]:
 
 
 def lower_bound(problem: Problem) -> int:
-    """Return a lower bound of one unlimited pool with all buffers, whatever their candidates."""
+    """Return a lower bound, in bytes, of the peak if one unlimited pool had all buffers."""
     return int(function("lower_bound")(tensors(problem.columns())))

@@ -169,7 +169,7 @@ def _meanings(file: str, line: int, header: list[str], dialect: Dialect) -> list
 
 
 def _read_plain(file: str, text: str, dialect: Dialect) -> Cells | None:
-    """Return the cells of a plain file; None for any other file, and for errors."""
+    """Return the cells of a plain file; None for any other file, or if a cell is wrong."""
     text = text.replace("\r\n", "\n")
     first, _, rest = text.partition("\n")
     if '"' in text or "\r" in text or not first.strip():

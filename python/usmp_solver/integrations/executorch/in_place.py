@@ -95,7 +95,7 @@ def _output_of(node: Node) -> Spec | None:
 
 
 def _begins_a_block(output: Spec, blocks: dict[Spec, Block]) -> bool:
-    """Return whether the output is planned and has no fixed place."""
+    """Return whether the output is planned, has bytes, and lies in no other tensor."""
     return output in blocks and output.storage_base is None and blocks[output].size > 0
 
 
