@@ -8,11 +8,12 @@
 namespace usmp {
 
 /*!
- * \brief Return the largest number of bytes that a section needs, in time about n log n.
+ * \brief Return the largest number of bytes that a section needs, in time about n log n for n
+ *        buffers.
  *
- * If all offsets are multiples of n bytes, every size but that of the topmost buffer is rounded up
- * to n. This holds for all buffers, with n the greatest common divisor of their alignments. It also
- * holds for only the buffers with at least a given alignment. Safe overlaps are subtracted.
+ * If all offsets are multiples of a unit, every size but that of the topmost buffer is rounded up
+ * to the unit. It is the greatest common divisor of the alignments, either of all buffers, or of
+ * those with at least a given alignment, without the others. Safe overlaps are subtracted.
  */
 int64_t SectionBound(const PoolProblem& problem, Budget* budget);
 

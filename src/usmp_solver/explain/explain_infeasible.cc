@@ -11,7 +11,8 @@ bool HasPlan(const SolverResult& result) {
   return result.status == SolverStatus::kOptimal || result.status == SolverStatus::kFeasible;
 }
 
-/*! \brief Return buffers that may have no place: of the proof, or else all with limits. */
+/*! \brief Return buffers that may have no place: those of the proof, or else all buffers whose
+ *         candidate pools all have limits. */
 std::vector<size_t> Suspects(const Problem& problem, const SolverResult& result) {
   if (!result.infeasible_subset.empty()) return result.infeasible_subset;
   std::vector<size_t> suspects;

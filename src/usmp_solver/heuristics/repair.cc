@@ -15,7 +15,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Peaks count as equal if they differ by less than this fraction. */
+/*! \brief Peaks count as equal if they differ by at most the peak divided by this number. */
 constexpr int64_t kRepairPrecision = 10'000;
 
 /*! \brief An open range of offsets at which an item would displace another. */

@@ -72,7 +72,8 @@ class SectionFloors {
     std::vector<int64_t> highest;
   };
 
-  /*! \brief Visit the nodes of [begin, end) outside of the next level's: one or two ranges. */
+  /*! \brief Visit the nodes of [begin, end) that no visited node of the next level covers: one or
+   *         two ranges. */
   template <typename Function>
   void ForUncovered(int32_t begin, int32_t end, size_t k, Function function) const {
     if (begin >= end) return;

@@ -117,7 +117,7 @@ class Beam {
   }
 
  private:
-  // Measured: the looks that a step of the budget pays for.
+  // Work is counted in looks at single entries of lists. These costs in looks are measured.
   static constexpr int64_t kLooksInStep = 5;
   static constexpr int64_t kLooksToPlace = 100;
   static constexpr int64_t kLooksToKeep = 200;

@@ -317,7 +317,8 @@ class Climber {
     return rank;
   }
 
-  /*! \brief Keep a greedy solution if it is the best, or if it is the first and incomplete. */
+  /*! \brief Keep a greedy solution if it is better than the best one, or the first, which may be
+   *         incomplete. */
   void Keep(const Solution& solution) {
     const int64_t total =
         solution.unplaced ? kMax : WorkspaceTotal(problem_, Peaks(problem_, solution.placements));

@@ -44,7 +44,8 @@ class LocalSearch {
   size_t way_ = 0;
   /*! \brief The target is peak - (peak - bound) / part_; larger after failures. */
   int64_t part_ = 4;
-  /*! \brief State of the present width and part. */
+  /*! \brief Whether the settings tried with the present width and part found a plan, whether none
+   *         of them dropped a state, and whether the last one aimed at the next lower peak. */
   bool found_ = false;
   bool is_exhausted_ = true;
   bool aims_highest_ = false;

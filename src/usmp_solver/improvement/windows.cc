@@ -11,7 +11,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Peaks count as equal if they differ by less than this fraction. */
+/*! \brief Peaks count as equal if they differ by at most the peak divided by this number. */
 constexpr int64_t kWindowPrecision = 100'000;
 
 /*! \brief Fewest items that may move in a window, and most items in it. */

@@ -69,7 +69,8 @@ std::vector<int32_t> Peelable(const PoolProblem& problem) {
   for (const PoolProblem::Overlap& overlap : problem.overlaps) {
     overlaps[overlap.output] = overlaps[overlap.input] = true;
   }
-  // Require that all alignments divide the largest, as powers of two do: it stands for all.
+  // Require that all alignments divide the largest, as powers of two do, so that only the largest
+  // has to divide sizes.
   int64_t alignment = 1;
   for (const PoolProblem::Item& item : problem.items) {
     if (item.fixed_offset >= 0) return {};

@@ -70,7 +70,7 @@ struct PoolProblem {
   std::vector<Overlap> overlaps;
   /*! \brief Size of the pool in bytes. */
   int64_t capacity = kNoLimit;
-  /*! \brief The buffer that each item stands for. */
+  /*! \brief The index of each item's buffer in the whole problem. */
   std::vector<size_t> buffers;
 };
 
@@ -104,7 +104,7 @@ void SortBySize(const PoolProblem& problem, std::vector<int32_t>* items);
 /*! \brief Return the items of each section, ascending. */
 std::vector<std::vector<int32_t>> ItemsBySection(const PoolProblem& problem);
 
-/*! \brief Return the total length of these lists. */
+/*! \brief Return the total length of the lists that `ItemsBySection` returns. */
 int64_t NumListed(const PoolProblem& problem);
 
 /*! \brief Return the sum of the sizes in each section: its peak if nothing overlaps. */

@@ -9,7 +9,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Return the highest pin plus the sizes of all items, or nullopt if that is too large. */
+/*! \brief Return the highest pin plus all sizes and paddings, or nullopt if that is too large. */
 std::optional<int64_t> LargestPeak(const PoolProblem& problem) {
   int64_t highest = 0;
   int64_t stacked = 0;

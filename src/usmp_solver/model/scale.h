@@ -13,7 +13,7 @@ struct ScaledProblem {
   PoolProblem problem;
   /*! \brief Bytes in one unit. */
   int64_t unit;
-  /*! \brief Upper bound of the peak in bytes: the size of all items in a row. */
+  /*! \brief Upper bound of the peak in bytes: the highest pin, plus all items in an aligned row. */
   int64_t largest_peak;
 
   /*! \brief Convert offsets from units to bytes. */

@@ -56,8 +56,8 @@ class Separations {
 /*!
  * \brief Return the smallest separation of each item from an item above it, in bytes.
  *
- * In order of offset, each item but the topmost ends at least its separation from the next one
- * above its start. So the sum of the smallest separations bounds the peak of a section.
+ * In order of offset, each item but the topmost starts at least this separation below the next
+ * one. So the sum of the smallest separations is a lower bound of the topmost start in a section.
  */
 std::vector<int64_t> SmallestSeparations(const PoolProblem& problem);
 

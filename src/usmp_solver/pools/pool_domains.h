@@ -30,8 +30,8 @@ class PoolDomains {
   /*! \brief Undo the last level. */
   void Undo();
 
-  /*! \brief Forbid that all `items` are in the pool; return false if an item has no pool left. Not
-   *         all of them may be in it. Holds until Reset. */
+  /*! \brief Forbid that all `items` are in the pool, until Reset. Return false if all are decided
+   *         for it already, or if an item has no pool left. */
   bool Forbid(size_t pool, const std::vector<int32_t>& items);
 
   bool Allows(int32_t item, size_t pool) const { return allowed_[item * num_pools_ + pool]; }

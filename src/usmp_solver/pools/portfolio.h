@@ -41,7 +41,8 @@ class Portfolio {
 
   /*! \brief Return the highest end; nullopt if there is no plan within the capacity yet. */
   std::optional<int64_t> peak() const;
-  /*! \brief Return the proved lower bound of any peak; above the capacity if nothing fits. */
+  /*! \brief Return a lower bound of the peak, proved unless `StopAt` raised it; above the capacity
+   *         if nothing fits. */
   int64_t lower_bound() const { return lower_bound_; }
   bool infeasible() const { return lower_bound_ > capacity_; }
   /*! \brief Return whether the plan is proved best or is low enough, or is proved not to exist. */

@@ -227,7 +227,7 @@ class ExactSearch::State {
   BranchAndBound search_;
   /*! \brief Constructed at its first turn. */
   std::optional<ClauseLearning> learning_;
-  /*! \brief Steps of `learning_` for each step of `search_`, and the steps that it still has. */
+  /*! \brief Steps of `learning_` for each step of `search_`, and the steps that it is owed. */
   int64_t turns_of_learning_ = 0;
   int64_t owed_to_learning_ = 0;
   /*! \brief The latest placement. */

@@ -33,7 +33,7 @@ class OpenSections {
   /*!
    * \brief Return a touched section whose open items do not fit; -1 if there is none.
    *
-   * Then no section counts as touched any more.
+   * Afterwards, no section counts as touched.
    *
    * \param by_heads whether to use all heads, or only the least.
    */
