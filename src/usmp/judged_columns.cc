@@ -90,8 +90,8 @@ PoolAlignments PoolAlignmentsOf(const ffi::Array<BufferInfo>& buffers) {
   return alignments;
 }
 
-/*! \brief Return the bytes of a pool that a plan may use, or -1 for no limit. Padding up to the
- *         first aligned address, behind the bytes of others, does not count. */
+/*! \brief Return the bytes of a pool that a plan may use, or -1 for no limit. Padding between the
+ *         reserved bytes (`pool_offset`) and the first aligned address is subtracted. */
 int64_t LimitOf(const PoolInfo& pool, int64_t alignment) {
   if (pool->size_hint_bytes < 0) return pool->size_hint_bytes;
   const auto multiple = static_cast<uint64_t>(alignment);

@@ -124,7 +124,7 @@ void ManagedMemoryObj::SetPlan(const Integers& largest, const Integers& offsets,
   const bool has_outputs = std::any_of(
       tensors_.begin(), tensors_.end(),
       [](const ManagedTensor& tensor) { return tensor.is_output && tensor.limit >= 0; });
-  // The next run needs a second one, because the virtual machine holds the result until then.
+  // Make two buffers, because the virtual machine refers to a result until the next run ends.
   while (has_outputs && outputs_.size() < 2) AddOutputs();
 }
 
@@ -260,7 +260,7 @@ ffi::Tensor ManagedMemoryObj::AllocateOutput(size_t number, int64_t bytes, ffi::
 
 OutputBuffer& ManagedMemoryObj::OutputsOfThisRun() {
   const bool is_new = outputs_of_run_ < 0;
-  // Start at the buffer before the last one used, because mostly that one is idle.
+  // Try the buffers in turn, because the buffer of the last run is mostly still in use.
   for (size_t i = 0; outputs_of_run_ < 0 && i < outputs_.size(); ++i) {
     const size_t at = (static_cast<size_t>(runs_) + i) % outputs_.size();
     if (AreIdle(outputs_[at])) outputs_of_run_ = Count(at);

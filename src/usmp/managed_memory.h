@@ -92,7 +92,8 @@ class ManagedMemoryObj : public ffi::Object {
   /*! \brief Call `function` with the arguments and this memory. */
   ffi::Any Run(const ffi::Function& function, ffi::PackedArgs arguments);
 
-  /*! \brief Get the sizes in bytes that the function of the token will allocate in this run. */
+  /*! \brief Receive the bytes of each expected tensor in this run. A plan that they exceed is
+   *         replaced. */
   void ExpectSizes(int64_t token, ffi::ShapeView sizes);
 
   /*! \brief Return memory for a tensor of this run. */

@@ -136,8 +136,7 @@ ffi::Map<ffi::String, ffi::Any> SolveColumns(
   TVM_FFI_UNREACHABLE();
 }
 
-/*! \brief Return a lower bound of one unlimited pool with all buffers, whatever their
- *         candidates. */
+/*! \brief Return a lower bound, in bytes, of the peak if one unlimited pool had all buffers. */
 int64_t LowerBoundOfColumns(const ColumnMap& columns) {
   const Problem problem = ReadColumns(columns, {});
   std::vector<size_t> members(problem.buffers.size());
