@@ -77,7 +77,8 @@ class PoolSearch {
     size_t upper;
   };
 
-  /*! \brief Raise the offsets to the least that the orders allow; false if there are none. */
+  /*! \brief Raise the offsets to the least ones that obey the orders; return false if none do, or
+   *         if no steps remain. */
   bool Raise(std::vector<Wide>* offsets) {
     for (bool changed = true; changed;) {
       changed = false;
