@@ -124,7 +124,7 @@ class SizeArithmetic:
         Raises
         ------
         SizesError
-            they cannot be broadcast for some sizes.
+            the shapes cannot be broadcast for some sizes.
         """
         rank = max(len(shape), len(wanted))
         extents = []

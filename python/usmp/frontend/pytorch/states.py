@@ -49,7 +49,7 @@ def check_type(name: str, dtype: torch.dtype, others: Sequence[str] = ()) -> Non
     Raises
     ------
     UnsupportedModelError
-        it is not.
+        the type is not supported.
     """
     supported = [*_TYPES, *others]
     if name_of(dtype) not in supported:
@@ -69,7 +69,7 @@ def held_tensors(program: Any) -> Iterator[tuple[Any, torch.Tensor]]:
     Raises
     ------
     UnsupportedModelError
-        one is of a type that is not supported.
+        a tensor is of a type that is not supported.
     """
     held = {**program.state_dict, **program.constants}
     for spec in program.graph_signature.input_specs:
@@ -121,8 +121,8 @@ def kept_tensors(program: Any, kept: Collection[str]) -> list[KeptTensor]:
 
 
 def state_names(programs: Iterable[Any], targets: Iterable[str]) -> dict[str, str]:
-    """Return fully qualified name of a state -> name in Relax: the same name, with a number if an
-    input of a program has it."""
+    """Return fully qualified name of a state -> name in Relax: the same name, with a number
+    appended if an input of a program has this name."""
     inputs = [str(name) for program in programs for name in program.graph_signature.user_inputs]
     names = UniqueNames(inputs)
     return {target: names.unique(target) for target in targets}

@@ -286,7 +286,7 @@ def _check_effects(nodes: Any) -> None:
     Raises
     ------
     UnsupportedModelError
-        one does.
+        an operator has such effects, or is a branch (`cond`).
     """
     for node in nodes:
         target = node.target

@@ -62,7 +62,7 @@ def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Mode
     Raises
     ------
     UnsupportedModelError
-        one of these conditions fails; the message says which.
+        one of these checks fails; the message says which.
     """
     if content[4:8] != _IDENTIFIER:
         raise UnsupportedModelError(
@@ -98,7 +98,7 @@ def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Mode
 
 
 def _check_counts(model: tflite.Model, size: int) -> None:
-    """Check that `size` bytes can hold the tables that the file counts, in all subgraphs."""
+    """Check that a file of `size` bytes is large enough for the tables that it claims to have."""
     graphs = model.SubgraphsLength()
     if graphs == 0:
         raise UnsupportedModelError("the model has no subgraphs")
@@ -341,7 +341,7 @@ def _settle(graph: tflite.SubGraph, index: int, settled: set[int], label: str) -
     Raises
     ------
     UnsupportedModelError
-        it has its content already.
+        the tensor has its content already.
     """
     if index in settled:
         raise UnsupportedModelError(

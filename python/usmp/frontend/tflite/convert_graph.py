@@ -84,7 +84,7 @@ def _check_is_not_hybrid(operator: TfliteOperator) -> None:
     Raises
     ------
     UnsupportedModelError
-        it does.
+        the operator has float data and an integer weight.
     """
     inputs = [tensor for tensor in operator.inputs if tensor is not None]
     weights = [t for t in inputs if t.dtype in _INTEGER_ACTIVATIONS and t.data is not None]
@@ -105,7 +105,7 @@ def _check_computes_no_float16(operator: TfliteOperator) -> None:
     Raises
     ------
     UnsupportedModelError
-        it does.
+        the operator computes, and has an input or output of float16.
     """
     if operator.name in MOVES or operator.name == "DEQUANTIZE":
         return
@@ -119,12 +119,12 @@ def _check_computes_no_float16(operator: TfliteOperator) -> None:
 
 
 def _check_takes_complex(operator: TfliteOperator) -> None:
-    """Check that an operator that reads complex numbers supports them.
+    """Check that only operators in `_COMPLEX` read complex numbers.
 
     Raises
     ------
     UnsupportedModelError
-        it does not.
+        another operator reads them.
     """
     for tensor in operator.inputs if operator.name not in _COMPLEX else ():
         if tensor is not None and tensor.dtype == "complex64":

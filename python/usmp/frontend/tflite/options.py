@@ -57,7 +57,7 @@ def require_tensors(operator: TfliteOperator, inputs: int, outputs: int) -> None
     Raises
     ------
     UnsupportedModelError
-        there are more or fewer tensors, or an empty one.
+        there are more or fewer inputs or outputs, or an empty tensor.
     """
     counts = len(operator.inputs), len(operator.outputs)
     if counts != (inputs, outputs):
@@ -75,7 +75,7 @@ def require_inputs(operator: TfliteOperator, fewest: int, most: int) -> None:
     Raises
     ------
     UnsupportedModelError
-        it has more, or fewer.
+        the operator has more, or fewer.
     """
     if not fewest <= len(operator.inputs) <= most:
         needed = str(most) if fewest == most else f"{fewest} to {most}"
@@ -90,7 +90,7 @@ def require_types(
     Raises
     ------
     UnsupportedModelError
-        it is not.
+        the element type is not one of `supported`.
     """
     if tensor.dtype not in supported:
         raise operator.unsupported(
@@ -106,7 +106,7 @@ def require_rank(
     Raises
     ------
     UnsupportedModelError
-        it has another number.
+        the tensor has another number of axes.
     """
     if len(tensor.shape) not in ranks:
         raise operator.unsupported(
@@ -123,7 +123,7 @@ def require_shape(
     Raises
     ------
     UnsupportedModelError
-        it has other extents.
+        the tensor has other extents.
     """
     if tensor.shape != expected:
         raise operator.unsupported(
@@ -161,7 +161,7 @@ def require_shape_operand(operator: TfliteOperator, index: int) -> None:
     Raises
     ------
     UnsupportedModelError
-        it gives another shape.
+        the input names another shape.
     """
     requested, output = operator.input(index).data, operator.output
     if requested is not None and tuple(requested.reshape(-1).tolist()) != output.shape:
@@ -192,7 +192,7 @@ def require_broadcast(operator: TfliteOperator, left: TfliteTensor, right: Tflit
     Raises
     ------
     UnsupportedModelError
-        they cannot.
+        the inputs cannot be broadcast.
     """
     try:
         np.broadcast_shapes(left.shape, right.shape)
@@ -245,7 +245,7 @@ def require_same_quantization(
     Raises
     ------
     UnsupportedModelError
-        they differ.
+        the scales or zero points differ.
     """
     if one.quantization is None and other.quantization is None:
         return
@@ -263,7 +263,7 @@ def require_symmetric_int16(operator: TfliteOperator, tensors: Iterable[TfliteTe
     Raises
     ------
     UnsupportedModelError
-        one has another zero point.
+        an int16 tensor has another zero point.
     """
     for tensor in tensors:
         if tensor.dtype == "int16" and operator.quantization(tensor).zero_point != 0:
@@ -279,7 +279,7 @@ def require_divisor(operator: TfliteOperator) -> None:
     Raises
     ------
     UnsupportedModelError
-        it has one.
+        the constant divisor has a 0.
     """
     divisor = operator.input(1)
     if divisor.data is not None and divisor.data.dtype.kind in "iu" and not divisor.data.all():

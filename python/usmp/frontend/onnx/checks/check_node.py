@@ -29,7 +29,7 @@ from usmp.support.text.plain_text import shown
 def check_node(
     node: onnx.NodeProto, opset: int, operands: Sequence[Operand], attributes: Mapping[str, Any]
 ) -> None:
-    """Check that the attributes and the inputs of a node belong together, as far as they are known.
+    """Check that the attributes of a node are valid for its inputs, as far as these are known.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def check_before_inference(graph: onnx.GraphProto, opset: int) -> None:
     Raises
     ------
     UnsupportedModelError
-        the attributes of a node do not belong to its inputs.
+        the attributes of a node are not valid for its inputs.
     """
     shapes = known_shapes(graph)
     outer = {id(node) for node in graph.node}

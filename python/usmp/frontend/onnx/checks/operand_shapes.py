@@ -23,12 +23,12 @@ Check = Callable[[Sequence[Operand], Mapping[str, Any]], None]
 def check_operand_shapes(
     operator: str, operands: Sequence[Operand], attributes: Mapping[str, Any]
 ) -> None:
-    """Check that the inputs of an operator belong together, as far as their shapes are known.
+    """Check that the inputs and attributes of an operator fit each other, as far as they are known.
 
     Raises
     ------
     NotSupported
-        the inputs do not belong together.
+        they contradict each other, or an attribute or a constant input is out of its range.
     """
     check = _CHECKS.get(operator)
     if check is not None:

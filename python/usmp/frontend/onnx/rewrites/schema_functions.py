@@ -32,7 +32,7 @@ def write_out_schema_functions(model: onnx.ModelProto, limits: Limits) -> onnx.M
     Raises
     ------
     UnsupportedModelError
-        the model gets too many nodes, or a node's attributes do not belong to its inputs.
+        the model gets too many nodes, or a node's attributes are not valid for its inputs.
     """
     for _ in range(_MOST_LEVELS):
         types = _types(model)

@@ -140,7 +140,7 @@ def rank_of(tensor: Expr) -> int:
 
 
 def of_axes(values: Sequence[int] | int, rank: int) -> list[int]:
-    """Return one number for each axis; a single number holds for all axes."""
+    """Return one number for each axis; a single number is repeated for all axes."""
     numbers = [values] if isinstance(values, int) else list(values)
     return numbers * rank if len(numbers) == 1 else numbers
 

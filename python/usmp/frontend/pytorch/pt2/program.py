@@ -187,7 +187,7 @@ _CALLS = list_of(record({"fqn": one_of(""), "signature": _CALL}))
 
 
 def _call_of_the_program(value: Any, where: str) -> Any:
-    """Keep the signature of the program only; those of its modules serve to unflatten it."""
+    """Check the signature of the program, and drop those of its submodules, which are not used."""
     if not isinstance(value, list):
         raise refused(value, where, "not a list")
     return _CALLS([e for e in value if isinstance(e, dict) and e.get("fqn") == ""], where)

@@ -211,7 +211,7 @@ def _converted(
     inputs, values
         the operator's tensors that are the subgraph's inputs, and their values here.
     changing
-        for each input, whether it changes between iterations: its known value does not hold then.
+        for each input, whether it changes between iterations; a value known before is then ignored.
     """
     model = operator.model
     graph = model.Subgraphs(number)

@@ -53,7 +53,7 @@ def conv2d_window(operator: TfliteOperator) -> Window:
     Raises
     ------
     UnsupportedModelError
-        data, weight and output do not go together.
+        the shapes of data, weight and output do not match, or an option is impossible.
     """
     kernel, outputs = conv2d_kernel(operator)
     return _window(operator, operator.options(tflite.Conv2DOptions), kernel, outputs)
@@ -65,7 +65,7 @@ def conv2d_kernel(operator: TfliteOperator) -> tuple[tuple[int, int], int]:
     Raises
     ------
     UnsupportedModelError
-        data and weight do not go together.
+        the shapes of data and weight do not match.
     """
     _check_images(operator)
     data, weight = operator.input(0), operator.input(1)
@@ -101,7 +101,7 @@ def depthwise_conv2d_window(operator: TfliteOperator) -> Window:
     Raises
     ------
     UnsupportedModelError
-        data, weight and output do not go together.
+        the shapes of data, weight and output do not match, or an option is impossible.
     """
     kernel, outputs = depthwise_conv2d_kernel(operator)
     return _window(operator, operator.options(tflite.DepthwiseConv2DOptions), kernel, outputs)
@@ -113,7 +113,7 @@ def depthwise_conv2d_kernel(operator: TfliteOperator) -> tuple[tuple[int, int], 
     Raises
     ------
     UnsupportedModelError
-        data and weight do not go together.
+        the shapes of data and weight do not match.
     """
     _check_images(operator)
     data, weight = operator.input(0), operator.input(1)

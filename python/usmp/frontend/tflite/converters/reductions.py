@@ -105,7 +105,7 @@ def convert_arg(context: Context, operator: TfliteOperator) -> None:
 
 @converts("ARG_MAX", "ARG_MIN", quantized=False)
 def convert_unquantized_arg(context: Context, operator: TfliteOperator) -> None:
-    """Append the position of the largest or least number; of equal ones, the first counts."""
+    """Append the position of the largest or least number, the first one of equal numbers."""
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("float32", "int32", "bool"))
     axis, is_largest = _axis_of_position(operator), operator.name == "ARG_MAX"
@@ -174,7 +174,7 @@ def _axis_of_position(operator: TfliteOperator) -> int:
 
 
 def _axis(operator: TfliteOperator) -> int:
-    """Return the only axis, counted from the first.
+    """Return the only axis, as a non-negative index.
 
     Raises
     ------
@@ -190,12 +190,12 @@ def _axis(operator: TfliteOperator) -> int:
 
 
 def _axes(operator: TfliteOperator) -> list[int]:
-    """Return the axes to reduce, counted from the first, in order.
+    """Return the axes to reduce, as ascending non-negative indices.
 
     Raises
     ------
     UnsupportedModelError
-        they are computed, or not among the input's, or the output has another shape than the
+        an axis is computed, or not one of the input's, or the output has another shape than the
         reduced one.
     """
     data, output = operator.input(0), operator.output

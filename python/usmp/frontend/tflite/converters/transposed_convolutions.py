@@ -140,7 +140,7 @@ def transposed_sides(operator: TfliteOperator) -> tuple[TransposedSide, Transpos
     Raises
     ------
     UnsupportedModelError
-        data, weight and output do not go together.
+        the shapes of data, weight and output do not match, or an option is impossible.
     """
     options = operator.options(tflite.TransposeConvOptions)
     _check_shapes(operator)

@@ -154,7 +154,7 @@ def integer_options(
 
 
 def _integers(content: bytes, count: int) -> dict[str, int]:
-    """Return a map of `count` integers.
+    """Read the content as a map of names to `count` integers.
 
     Raises
     ------

@@ -76,12 +76,12 @@ class TfliteTensor:
 
     @cached_property
     def name(self) -> str:
-        """Its name, or one made of its index."""
+        """The name in the file, or one made of the index."""
         return tensor_name(self.graph, self.index)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its extents; empty for a scalar."""
+        """The extents; empty for a scalar."""
         return self.inferred.shapes.get(self.index, self._stored_shape)
 
     @cached_property
@@ -135,7 +135,7 @@ class TfliteTensor:
 
     @property
     def is_computed(self) -> bool:
-        """Whether its values were computed by an operator, before any run."""
+        """Whether the values were computed from shapes during the import."""
         return self.index in self.inferred.values
 
     @cached_property
@@ -155,12 +155,12 @@ class TfliteTensor:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the file has its values."""
+        """Whether the file has the values."""
         return bool(self.model.Buffers(self.table.Buffer()).DataLength() > 0)
 
     @cached_property
     def quantization(self) -> Quantization | None:
-        """Its scales and zero points; None if the file has no scales or the elements are floats.
+        """The scales and zero points; None if the file has no scales or the elements are floats.
 
         Raises
         ------
@@ -367,6 +367,6 @@ class TfliteOperator:
 
     @property
     def described(self) -> str:
-        """Its name, position and outputs, for messages."""
+        """The name, position and outputs of the operator, for messages."""
         outputs = ", ".join(f'"{tensor.name}"' for tensor in self.outputs)
         return f"operator {self.position} ({self.name}, output {outputs or 'none'})"

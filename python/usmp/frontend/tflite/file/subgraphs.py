@@ -82,7 +82,7 @@ def subgraphs_run_by(model: tflite.Model, operator: tflite.Operator) -> list[Run
 
 
 def check_subgraphs(model: tflite.Model, entries: Iterable[int], limits: Limits) -> None:
-    """Check that the subgraphs that operators of `entries` run exist, end, and stay within limits.
+    """Check that the subgraphs run by `entries` exist, do not recurse, and stay within limits.
 
     Raises
     ------

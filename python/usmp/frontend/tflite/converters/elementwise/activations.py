@@ -69,7 +69,7 @@ def check_slopes(operator: TfliteOperator) -> None:
     Raises
     ------
     UnsupportedModelError
-        they cannot.
+        the slopes have more axes, or an extent that is neither 1 nor that of the data.
     """
     data, slopes = operator.input(0), operator.input(1)
     missing = len(data.shape) - len(slopes.shape)
@@ -135,7 +135,7 @@ def check_unary(operator: TfliteOperator, types: tuple[str, ...]) -> None:
     Raises
     ------
     UnsupportedModelError
-        they do not.
+        the shapes or types differ, or the type is not one of `types`.
     """
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", types)

@@ -111,7 +111,7 @@ def _check_broadcast(operator: TfliteOperator) -> None:
     Raises
     ------
     UnsupportedModelError
-        they do not.
+        the inputs cannot be broadcast, or the output has another shape.
     """
     shapes = [operator.input(index).shape for index in (0, 1)]
     output = operator.output

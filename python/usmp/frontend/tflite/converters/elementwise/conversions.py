@@ -60,7 +60,7 @@ def _check_scales(operator: TfliteOperator) -> None:
     Raises
     ------
     UnsupportedModelError
-        it has other scales.
+        the constant has another number of scales.
     """
     data = operator.input(0)
     axis = data.quantization.axis if data.quantization is not None else 0

@@ -108,7 +108,7 @@ def _check(operator: TfliteOperator) -> None:
     Raises
     ------
     UnsupportedModelError
-        they do not.
+        a type is not float32, or the shapes differ.
     """
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", _REAL)

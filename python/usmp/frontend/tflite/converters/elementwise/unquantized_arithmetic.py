@@ -212,7 +212,7 @@ def _operands(
     Raises
     ------
     UnsupportedModelError
-        they have other types, or cannot be broadcast together.
+        the inputs have other types, or cannot be broadcast together.
     """
     left, right = operator.input(0), operator.input(1)
     require_types(operator, left, "input", types)

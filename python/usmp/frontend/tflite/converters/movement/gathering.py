@@ -123,7 +123,7 @@ def _scales_of_rows(context: Context, operator: TfliteOperator) -> relax.Expr:
     Raises
     ------
     UnsupportedModelError
-        there is none, or the rows have a zero point.
+        there is no scale, or it is along another axis, or the rows have a zero point.
     """
     indices, data = operator.input(0), operator.input(1)
     quantization = operator.weight_quantization(data, 0)

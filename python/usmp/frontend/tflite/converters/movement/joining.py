@@ -98,7 +98,7 @@ def _check_joinable(
     Raises
     ------
     UnsupportedModelError
-        they do not.
+        the extents differ along another axis.
     """
     if any(
         one != other and position != axis

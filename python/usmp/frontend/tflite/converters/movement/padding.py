@@ -35,7 +35,7 @@ def padding_amounts(operator: TfliteOperator) -> list[tuple[int, int]]:
     Raises
     ------
     UnsupportedModelError
-        they are computed, negative, or not a pair for each axis.
+        the numbers are computed, negative, or not a pair for each axis.
     """
     data, paddings = operator.input(0), operator.integers(1)
     if paddings.shape != (len(data.shape), 2):

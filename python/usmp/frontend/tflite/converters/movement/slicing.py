@@ -46,7 +46,7 @@ def convert_split(context: Context, operator: TfliteOperator) -> None:
 
 @converts("SPLIT_V", moves=True)
 def convert_split_v(context: Context, operator: TfliteOperator) -> None:
-    """Append parts of a tensor. Inputs: data, their sizes, axis; one size may be -1, the rest."""
+    """Append parts of a tensor. Inputs: data, sizes, axis; a size of -1 is the remaining extent."""
     data = operator.input(0)
     axis = _split_axis(operator, data, 2)
     sizes = [int(size) for size in operator.integers(1).reshape(-1)]

@@ -105,7 +105,7 @@ def _rearrange(
 
 
 def transposed(context: Context, value: relax.Expr, order: Sequence[int]) -> relax.Expr:
-    """Return the axes in another order, as a reshape if only axes of one element move."""
+    """Return `value` with its axes in `order`, by a reshape if only axes of one element move."""
     extents = shape_of(value)
     long_axes = [axis for axis in order if extents[axis] != 1]
     if long_axes == sorted(long_axes):

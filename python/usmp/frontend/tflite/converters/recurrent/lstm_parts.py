@@ -24,7 +24,7 @@ def check_is_tanh(operator: TfliteOperator, number: int) -> None:
     Raises
     ------
     UnsupportedModelError
-        it is another one.
+        the activation is another one.
     """
     if fused_activation(number) != "TANH":
         raise operator.unsupported(
@@ -38,7 +38,7 @@ def check_left_out(operator: TfliteOperator, left_out: Mapping[str, Sequence[int
     Raises
     ------
     UnsupportedModelError
-        it has one of them.
+        the operator has one of the parts.
     """
     for part, indices in left_out.items():
         for index in indices:
@@ -55,7 +55,7 @@ def check_has_input_gate(operator: TfliteOperator, data_weight: int) -> None:
     Raises
     ------
     UnsupportedModelError
-        it is coupled to the forget gate.
+        the input gate is coupled to the forget gate.
     """
     if operator.optional_input(data_weight) is None:
         raise operator.unsupported(

@@ -86,7 +86,7 @@ def _check_type(
     shape: tuple[int, ...],
     dtype: str,
 ) -> None:
-    """Check that a value that is read from a variable or assigned to it has the variable's type."""
+    """Check that a value read from a variable, or assigned to it, has the variable's type."""
     initial = kept.initial
     if (initial.shape, str(initial.dtype)) != (shape, dtype):
         raise operator.unsupported(

@@ -1,4 +1,4 @@
-"""TFLite Micro's signal library: samples before a Fourier transform, and energies behind it."""
+"""TFLite Micro's signal library: samples before a Fourier transform, and energies after it."""
 
 from __future__ import annotations
 
