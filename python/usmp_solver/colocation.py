@@ -40,7 +40,7 @@ class Colocation:
 
 
 def colocate(buffers: Iterable[Buffer], within: Mapping[str, tuple[str, int]]) -> Colocation:
-    """Join buffers that must lie inside others with these.
+    """Join each buffer that must lie inside another buffer with that other buffer.
 
     A joined buffer is live as a whole whenever one of its parts is. Parts that share bytes may be
     live together. `Buffer.overlaps` from or to a joined buffer are dropped, which is conservative:

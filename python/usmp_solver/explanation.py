@@ -58,7 +58,7 @@ def explain(solution: Solution) -> DoesNotFit:
 def _lower_bound(problem: Problem, pools: Sequence[int]) -> int | None:
     """Return a lower bound of the total bytes of these pools; None if no number suffices.
 
-    Only buffers that no other pool may hold count.
+    The bound is that of the buffers that no other pool may hold.
     """
     others = np.add.reduceat(~np.isin(problem.candidates, pools), problem.candidate_first[:-1])
     sizes = np.where(others == 0, problem.sizes, 0)

@@ -53,8 +53,8 @@ def check_numbers(
     Parameters
     ----------
     refuse
-        raises an error for the first row that is wrong, if any: the arguments are a mask of the
-        rows, the message, and the columns of the numbers in it.
+        raises an error for the first wrong row, if any. Its arguments are a mask of the wrong rows,
+        a message with placeholders, and the columns of the numbers for the placeholders.
     """
     refuse(sizes < 0, "its size, {}, is negative", sizes)
     refuse(alignments < 1, "its alignment, {}, is less than 1", alignments)

@@ -21,8 +21,8 @@ class Lifespan:
 def live_ranges(text: str, life: Lifespan, end_is_inclusive: bool) -> list[tuple[int, int]]:
     """Return the half-open live ranges that remain around gaps such as "3-5 7-9".
 
-    A gap with a window, such as "3-5@0:8", keeps bytes 0 to 7. A gap that keeps all bytes is
-    ignored, and one that keeps some is refused.
+    A gap with a window, such as "3-5@0:8", keeps bytes 0 to 7. It is ignored if these are all bytes
+    of the buffer, and refused otherwise.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 The format is defined by `src/python/omnimalloc/io.py` of fpedd/omnimalloc 1.0. The columns are
 those of MiniMalloc, with `kind`, and with `offset` for placed buffers. A line ``# pool_offset=64``
-before the first gives the base of the pool; offsets are relative to it.
+before the header gives the base of the pool; offsets are relative to this base.
 
 A time has one number for each thread, such as ``3:0:5``. A buffer is freed before another is
 allocated if no component of its end is larger than that of the other's start. Two buffers conflict

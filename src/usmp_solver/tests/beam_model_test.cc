@@ -9,8 +9,8 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Return whether there is a model of buffers that are all live together, each in place of
- *         all later ones. */
+/*! \brief Return whether there is a model of buffers that are all live together, each of which may
+ *         start at the offset of any later one. */
 bool HasModel(size_t buffers) {
   constexpr int64_t kSize = (1 << 27) - 1;
   Problem problem;
