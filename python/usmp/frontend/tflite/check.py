@@ -310,7 +310,7 @@ def _check_calls(model: tflite.Model, entries: Iterable[int]) -> None:
 
 
 def _of_subgraph(number: int) -> str:
-    """Return the subgraph's number for messages; the first one needs none."""
+    """Return the words " of subgraph N" for messages, or "" for the main graph."""
     return f" of subgraph {number}" if number else ""
 
 

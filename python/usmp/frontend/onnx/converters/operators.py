@@ -137,7 +137,7 @@ COMPARED = (
 
 
 def why_refused(operator: str) -> str | None:
-    """Return the reason why an operator is not supported; None if it is supported.
+    """Return the reason why an operator is not supported once functions are expanded, or None.
 
     Parameters
     ----------

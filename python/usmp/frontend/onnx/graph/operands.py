@@ -54,7 +54,7 @@ class Operand:
 
     @property
     def extents(self) -> list[int] | None:
-        """The shape, if all of it is known."""
+        """The shape; None if an extent or the rank is unknown."""
         if self.shape is None:
             return None
         known = [extent for extent in self.shape if extent is not None]

@@ -37,7 +37,7 @@ def take_branches(graph: onnx.GraphProto, known: Mapping[str, np.ndarray]) -> bo
 
 
 def _branch_to_run(node: onnx.NodeProto, known: Mapping[str, np.ndarray]) -> onnx.GraphProto | None:
-    """Return a copy of the branch that runs, or None if that is unknown."""
+    """Return a copy of the branch that runs; None if the node is no `If` of known condition."""
     if node.op_type != "If" or not is_of_onnx(node):
         return None
     condition = known.get(node.input[0]) if node.input else None

@@ -121,7 +121,7 @@ def _evaluate(
 
 
 def is_evaluated(node: onnx.NodeProto) -> bool:
-    """Return whether a node's operator is one of shape arithmetic."""
+    """Return whether a node is of an operator in `_FOLDED`, has all outputs and no nested graph."""
     if node.op_type not in _FOLDED or not all(node.output):
         return False
     return not any(a.HasField("g") or a.graphs for a in node.attribute)

@@ -98,7 +98,7 @@ class ShapeValues:
         return self._tensors[name]
 
     def value(self, name: str, tensor: Any) -> Values | None:
-        """Return the value of a tensor that is constant or computed from shapes, else None."""
+        """Return the value of a small constant or of a tensor computed from shapes, else None."""
         if name in self._known:
             return self._known[name]
         if isinstance(tensor, GenericConst):

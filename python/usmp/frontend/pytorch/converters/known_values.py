@@ -16,7 +16,8 @@ _UNDEFINED = ("empty.memory_format", "empty_permuted.default")
 
 
 def known_value(node: Any, values: Mapping[Any, Any]) -> Any:
-    """Return the value of a node, or None if it depends on more than `values` or is too large.
+    """Return the value of a node, or None if it depends on more than `values`, on a dynamic size or
+    on random numbers, is not computed by an operator of PyTorch itself, or is too large.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class Window:
         return max(end - self.extent, 0)
 
     def sizes(self, with_padding: bool) -> np.ndarray:
-        """Return the number of elements that each window averages, within input and padding."""
+        """Return the elements of the input, or of input and padding, that each window averages."""
         first = np.arange(self.count) * self.stride - self.padding
         end = np.minimum(first + self.reach, self.extent + self.padding)
         if not with_padding:

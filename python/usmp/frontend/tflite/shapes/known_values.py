@@ -89,7 +89,7 @@ def _exact(value: Values) -> Values:
 
 
 def _held(value: Any, tensor: TfliteTensor) -> Values | None:
-    """Return the elements in the tensor's type, or None if they do not fit."""
+    """Return the elements in the tensor's type; None if a number or the shape does not fit."""
     if value is None:
         return None
     # NumPy returns a plain Python integer for a single element of an array of objects.

@@ -85,7 +85,7 @@ def _expanded(operator: TfliteOperator) -> Shape | None:
 
 
 def _squeezed(operator: TfliteOperator) -> Shape | None:
-    """Return the shape without the named extents of 1, or without all if none is named."""
+    """Return the shape without the named axes of extent 1, or without all of them if unnamed."""
     named, data = (
         operator.options(tflite.SqueezeOptions).SqueezeDimsAsNumpy(),
         operator.input(0).shape,

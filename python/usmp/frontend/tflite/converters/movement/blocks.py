@@ -60,7 +60,7 @@ def convert_batch_to_space(context: Context, operator: TfliteOperator) -> None:
 
 
 def _block_and_amounts(operator: TfliteOperator) -> tuple[list[int], list[tuple[int, int]]]:
-    """Return the extents of a block, and two numbers for each of its axes."""
+    """Return the extents of a block, and the paddings or crops before and after on its axes."""
     data = operator.input(0)
     block: np.ndarray = operator.integers(1).reshape(-1)
     amounts = operator.integers(2)
