@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NoReturn
 
-# `import tvm` waits while another thread loads TVM; importing a submodule would not wait.
+# Import `tvm` first, because it waits while another thread loads TVM, unlike its submodules.
 import tvm  # noqa: F401
 
 from usmp.frontend.model_file import import_model

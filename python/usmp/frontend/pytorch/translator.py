@@ -163,7 +163,7 @@ class Translator:
             source = source.args[1]
         if not isinstance(source, GenericConst):
             return value
-        # Constants of int64 may have become int32.
+        # Cast back, because constants of int64 may have become int32.
         array = source.value.numpy().astype(dtype_of(state))
         if state not in self._written_in_place:
             return value

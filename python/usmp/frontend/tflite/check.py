@@ -267,7 +267,7 @@ def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) ->
             if index != _MISSING:
                 _check_index(index, tensors, label, "tensor")
                 if name.startswith(CUSTOM) and index not in written:
-                    # This is scratch memory of compiled code, whose operator is refused.
+                    # Nothing writes the scratch tensors of compiled operators, which are refused.
                     raise UnsupportedModelError(f"{label} ({name}): {reason_against(name)}")
                 _check_written(graph, index, written, label)
         for index in vector(operator, "Outputs"):

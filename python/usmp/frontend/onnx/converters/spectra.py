@@ -22,7 +22,7 @@ from usmp.ops.signal.overlapping_frames import frames_of
 
 _LONGEST = 1 << 16
 _MOST_WEIGHTS = 1 << 22
-"""Twice the largest number of elements of a mel matrix: it has length / 2 rows."""
+"""Twice the largest number of elements of a mel matrix, which has about length / 2 rows."""
 _TYPES = frozenset(
     {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
     | {getattr(TensorProto, f"{u}INT{bits}") for u in ("", "U") for bits in (8, 16, 32, 64)}

@@ -35,7 +35,7 @@ def convert_batch_matmul(context: Context, operator: TfliteOperator) -> None:
         return
     first, second, after = (operator.quantization(t) for t in (left, right, output))
     values = (context.value(left), context.value(right))
-    # Only LiteRT has a kernel for two types: it multiplies the scales in single precision.
+    # Only LiteRT has a kernel for two different types. It multiplies scales in single precision.
     product_scale = None
     if right.dtype != left.dtype:
         product_scale = float(np.float32(first.scale) * np.float32(second.scale))

@@ -36,7 +36,7 @@ _FUSING: dict[str, type] = {
     "MUL": tflite.MulOptions,
     "SUB": tflite.SubOptions,
 }
-"""Options of operators that may fuse an activation."""
+"""Operator that may fuse an activation -> the type of its options."""
 
 
 def known_results(operator: TfliteOperator) -> list[Values] | None:
@@ -241,4 +241,4 @@ _COMPUTED: dict[str, Compute] = {
     "SUB": _of_two(np.subtract),
     "SUM": _reduction(np.sum),
 }
-"""Operators that compute shapes."""
+"""Operator with which converters compute shapes -> its computation in NumPy."""
