@@ -68,7 +68,7 @@ class Buffer:
 
 
 DEFAULT_POOL = Pool("memory")
-"""The pool of buffers that name no pool."""
+"""The only pool of a problem that names no pools."""
 
 
 def preferred_first(lists: Iterable[Sequence[_Name]]) -> list[_Name]:

@@ -15,7 +15,7 @@ from usmp_solver.problem import Problem
 from usmp_solver.solution import Solution, Status
 
 SEARCHES = ("auto", "exact")
-"""The algorithms that prove bounds, and that a budget ends."""
+"""The algorithms that improve the plan until it is proved best or a budget ends."""
 ALGORITHMS = (*SEARCHES, "greedy_by_size", "greedy_by_conflicts", "hill_climb", "no_sharing")
 """All algorithms."""
 

@@ -87,7 +87,7 @@ class AllocationHistory:
 
     def _free(self, address: int, time: int) -> None:
         life = self._live.pop(address, None)
-        # A block that the first event releases was never live.
+        # Drop empty live ranges, such as that of a block that the first event releases.
         if life is not None and life.start < time:
             self._done.append(replace(life, stop=time))
         self._free_since[address] = time

@@ -126,7 +126,7 @@ class MemoryPlanning:
             if best is None or least < sum(best):
                 plan = self._place(items, alignment, in_place)
                 best = plan if best is None else min(best, plan, key=sum)
-            # No later choice has fewer live bytes than the first.
+            # This plan is best, because later choices have no fewer live bytes.
             if sum(best) == least:
                 break
         assert best is not None
