@@ -23,7 +23,7 @@ class Costs:
     Parameters
     ----------
     product
-        by tile: for a multiply-accumulate.
+        for a multiply-accumulate, by the tile in which it is computed.
     depthwise
         for a multiply-accumulate of a depthwise convolution.
     run

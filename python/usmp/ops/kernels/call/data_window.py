@@ -15,7 +15,7 @@ from usmp.ops.window import Layout, Window
 def data_window(
     parts: OperatorParts, data: tirx.Var, channel: tirx.Expr, layout: str = "NHWC"
 ) -> Window | None:
-    """Return the kernel window over the data; None unless data has `layout` and the output is NHWC.
+    """Return the kernel window over data in `layout`; None if there is none, or no NHWC output.
 
     Parameters
     ----------
@@ -49,7 +49,8 @@ def data_window(
 def _moves(
     index: tirx.Expr, output: tirx.Var, tap: tirx.Var, extents: Mapping[tirx.Var, int]
 ) -> tuple[int, int, int] | None:
-    """Return stride, dilation and padding of `output * stride + tap * dilation - padding`."""
+    """Return stride, dilation and padding of an index `output * stride + tap * dilation - padding`;
+    None if it has another form."""
     linear = detect_linear_equation(index, [output, tap])
     if len(linear) != 3 or not all(isinstance(value, tirx.IntImm) for value in linear):
         return None

@@ -62,8 +62,8 @@ def centered(value: tirx.Expr) -> tuple[tirx.Expr, int] | None:
 
 
 def limits_of(value: tirx.Expr) -> tuple[tirx.Expr, Limits] | None:
-    """Split an int8 value into an inner expression and `Limits`; None unless the value is an
-    addition and a clamp."""
+    """Split an int8 value into an inner expression and `Limits`; None if the limits or the zero
+    point may exceed int8, or a cast may change the clamped sum."""
     inner, added, low, high = _limited(value)
     limits = (added, max(low, _INT8[0]), min(high, _INT8[1]))
     if inner is None or low < _INT8[0] or high > _INT8[1]:

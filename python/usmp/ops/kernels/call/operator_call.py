@@ -28,7 +28,7 @@ class OperatorCall:
         None if the arguments are those of the model's call. Otherwise, for each argument, its
         number in the model's call, or a constant.
     ending
-        bias, multiplier and shift of an operator with packed constants: (channels) of int64 each.
+        bias, multiplier and shift, (channels) of int64 each; None unless constants are packed.
     """
 
     func: tirx.PrimFunc

@@ -30,7 +30,7 @@ class OperatorParts:
     reduction
         the operation that updates the accumulator: `tirx.Add` or `tirx.Max`.
     extents
-        of `axes`.
+        the number of values of each of `axes`.
     sum
         the value that each iteration adds to the accumulator, or compares with it.
     accumulator

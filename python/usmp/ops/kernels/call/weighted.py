@@ -71,7 +71,7 @@ class WeightedOperator:
     def replaced(
         self, constants: list[tuple[tirx.Var, np.ndarray]]
     ) -> dict[tirx.Var, list[tuple[tirx.Var, np.ndarray]]]:
-        """Replace the parameters of the weight and the ending by these parameters and constants."""
+        """Return replacements of parameters: `constants` for the weight, none for the ending."""
         return {self.weight: constants, **{param: [] for param in self.ending}}
 
     def ending_of(self, weight: np.ndarray, folds: bool, together: bool = False) -> Ending:
@@ -198,8 +198,8 @@ class Ending:
 
     @cached_property
     def _value(self) -> tuple[tirx.Expr, tirx.Var, int]:
-        """Return the output as an expression of the rescaled accumulator, the variable that stands
-        for the latter, and the argument of the intrinsic that rounds and adds the zero point."""
+        """Return the output as an expression of a variable that is the rescaled accumulator, the
+        variable, and the argument of the intrinsic that rounds and adds the zero point."""
         parts = self.operator.parts
         scaled = tirx.Var("scaled", "int32")
         zero_point, target = _with_zero_point(parts.value, parts.rescale)
@@ -234,7 +234,8 @@ def _with_zero_point(value: tirx.Expr, call: tirx.Expr) -> tuple[int, tirx.Expr]
 
 
 def weighted_record(records: Sequence[QuantizedOp]) -> WeightedOp | None:
-    """Return the first of some fused operators, if it sums products of int8 data and weights."""
+    """Return the record of the first of some fused operators; None unless it sums products of int8
+    data and weights with zero point 0, and kernels support its rounding."""
     record = records[0] if records else None
     if not isinstance(record, WeightedOp):
         return None
@@ -252,7 +253,7 @@ def weighted_operator(
     parts: OperatorParts,
     ending: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> WeightedOperator | None:
-    """Read a PrimFunc that begins with a sum of products of int8 data and constant int8 weights.
+    """Read a PrimFunc that sums products of int8 data and constant int8 weights; None for others.
 
     Parameters
     ----------
@@ -261,7 +262,7 @@ def weighted_operator(
     constants
         the argument for each parameter; None where it is no constant.
     record
-        of the operator that sums products.
+        the record of the operator that sums products.
     ending
         bias, multiplier and shift: (channels) of int64 each.
     """

@@ -46,7 +46,7 @@ class PackedChannels:
     record_bits, mantissa_bits, shift_bits
         widths of a record and of its fields; the bias has the remaining bits.
     shift
-        the layer's greatest.
+        the layer's greatest shift.
     bias, multiplier, shifts
         (channels) of int64: the values in the records.
     is_constant
@@ -189,7 +189,8 @@ class _Factors:
 
 
 def _shorten(factors: _Factors, mantissa_bits: int) -> np.ndarray | None:
-    """Return mantissas (channels) that give the same outputs; None if a channel has none."""
+    """Return mantissas (channels) that give the same outputs as the full multipliers; None if a
+    channel has none."""
     dropped = _MANTISSA_BITS - mantissa_bits
     one = 1 << mantissa_bits
     if dropped == 0:

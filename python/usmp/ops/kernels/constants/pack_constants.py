@@ -48,9 +48,9 @@ class _Ending:
 def with_packed_constants(call: OperatorCall) -> OperatorCall:
     """Pack an operator's bias and factors into the fewest bytes that give the same outputs.
 
-    A factor that all channels share becomes a literal. A bias of zeros is dropped. Factors of
-    channels are packed together with their biases (`pack_channels`). An operator without constant
-    weights stays as it is.
+    A factor that all channels share becomes a literal. A bias of zeros is dropped. Factors that
+    differ and are rounded twice are packed together with the biases (`pack_channels`) if they fit.
+    An operator without constant weights stays as it is.
     """
     record = call.records[0] if call.records else None
     if not isinstance(record, WeightedOp):

@@ -37,11 +37,12 @@ _VECTOR_BYTES = 64
 """The least size of a copy for which functions with vectors are faster."""
 
 _Known: TypeAlias = Mapping[tirx.Var, tirx.Expr]
-"""The values of the variables of axes."""
+"""The index of an element on each axis of the output that has a loop."""
 
 
 def copy_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return a kernel that copies runs of elements; None for operators that compute anything."""
+    """Return a kernel that copies runs of elements; None for operators that compute values, or
+    whose runs are short."""
     block = only_block(call.func)
     if block is None:
         return None
@@ -116,7 +117,8 @@ class _Copies:
     def _part(
         self, axis: int, value: tirx.Expr, outer: _Known, ranges: Mapping[tirx.Var, range]
     ) -> _Statement | None:
-        """Return the statement for a range of the axis in which conditions on it do not change."""
+        """Return the statement for a range of the axis in which conditions on it do not change;
+        None if it has no runs."""
         var = self.axes[axis]
         inside, dtype = ranges[var], str(var.ty.dtype)
         count = len(inside) * prod(self.extents[axis + 1 :])

@@ -22,7 +22,7 @@ _LEAST_ELEMENTS = 8
 
 
 def extremes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of a maximum or minimum of two int8 tensors; None for other operators."""
+    """Return the kernel of a maximum or minimum of int8 tensors; None for unsupported operators."""
     block = only_block(call.func)
     extremes = None if block is None else extremes_of(block.body.value)
     if block is None or extremes is None:

@@ -1,8 +1,8 @@
 """Convolutions by tiles of pixels and channels.
 
 Loops over tiles of pixels are outermost, in raster order, and loops over channels within, so that
-outputs may overwrite inputs after their last use. A tile whose windows lie in the data needs no
-guard. At the border, tiles read copies of their windows, or pixel by pixel the taps in the data.
+outputs may overwrite inputs after their last use. A tile whose windows lie in the data tests no
+taps. At the border, tiles copy their windows with padding first, or are computed pixel by pixel.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class RowTiles:
     number
         number of tiles.
     inner
-        tiles whose windows all lie within the columns of the data.
+        range of the tiles whose windows all lie within the columns of the data.
     """
 
     origin: int
@@ -103,7 +103,7 @@ def inner_tile(
     pixels: int,
     channels: int,
 ) -> list[tirx.Stmt]:
-    """Return the statements of a tile of pixels whose windows lie in the data."""
+    """Return the statements that compute a tile of pixels whose windows lie in the data."""
     window = conv.window
     height, width = window.kernel
     zero = tirx.IntImm("int32", 0)

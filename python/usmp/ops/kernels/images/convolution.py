@@ -12,7 +12,7 @@ from usmp.ops.kernels.loops.accumulators import Accumulators
 from usmp.ops.window import Window
 
 TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (6, 4, 2, 1)))
-"""Numbers of pixels and of channels of tiles."""
+"""Alternative tiles: a number of pixels, and numbers of channels (see `loop_by_tiles`)."""
 
 SINGLE_CHANNELS = (4, 2, 1)
 """Numbers of channels of tiles of one pixel at the border."""
@@ -20,12 +20,12 @@ SINGLE_CHANNELS = (4, 2, 1)
 
 @dataclass(frozen=True)
 class Convolution:
-    """A convolution to NHWC data with constant weights.
+    """A convolution of images with constant weights.
 
     Parameters
     ----------
     data
-        (batch, height, width, channels) of int8, or (batch, channels, height, width).
+        int8, (batch, height, width, channels); (batch, channels, height, width) if `reads_planes`.
     weight
         (output channels * kernel height * kernel width * channels) of int8.
     window

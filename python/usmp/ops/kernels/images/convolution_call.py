@@ -31,7 +31,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class ConvolutionCall:
-    """A convolution to NHWC data.
+    """A convolution of images that an operator call begins with.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class ConvolutionCall:
 
 
 def convolution_call(call: OperatorCall, may_read_planes: bool = False) -> ConvolutionCall | None:
-    """Return the convolution that a call begins with; None if there is none.
+    """Return the convolution that a call begins with; None if there is none with a known layout.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from usmp.ops.kernels.loops.loops import tile_counts
 def convolution_instructions(
     conv: Convolution, pixels: int, channels: Sequence[int], costs: Costs
 ) -> int:
-    """Estimate the instructions of `convolution`, which has the same parameters."""
+    """Estimate the instructions of the loops that `convolution` returns on a core with `costs`."""
     window = conv.window
     rows, inner = inner_range(window, 0), row_tiles(window, pixels).inner
     tiles = conv.batch * (rows.end - rows.first) * max(inner.end - inner.first, 0)
@@ -26,7 +26,7 @@ def convolution_instructions(
 
 
 def depthwise_instructions(depthwise: Depthwise, costs: Costs) -> int:
-    """Estimate the instructions of `Depthwise.loops`. Taps in the padding count as others do."""
+    """Estimate the instructions of `Depthwise.loops`, as if it had no padding."""
     batch, channels = int(depthwise.data.shape[0]), int(depthwise.data.shape[3])
     pixels = batch * depthwise.window.output[0] * depthwise.window.output[1]
     taps = depthwise.window.kernel[0] * depthwise.window.kernel[1]

@@ -18,12 +18,13 @@ from usmp.tir.own_function import own_function
 
 
 def if_column(window: Window, x: tirx.Expr, stmt: tirx.Stmt) -> tirx.Stmt:
-    """Guard `stmt` by the condition that the output has a column `x`."""
+    """Return `stmt` under the condition that the output has a column `x`."""
     return tirx.IfThenElse(tirx.all(x >= 0, x < window.output[1]), stmt, None)
 
 
 def patched(conv: Convolution, pixel: Indices, pixels: int, channels: Sequence[int]) -> tirx.Stmt:
-    """Return all channels of a tile, from a copy of its windows with zero points as padding."""
+    """Return statements that copy the windows of a tile, with zero points as padding, and compute
+    all of its channels from the copy."""
     return _from_patch(conv, pixel, pixels, channels, partial(_copy_window, conv, pixel))
 
 
@@ -34,12 +35,12 @@ def patched_planes(
     channels: Sequence[int],
     is_inside: tirx.Expr | None,
 ) -> tirx.Stmt:
-    """Return all channels of a tile of NCHW data, from a copy of its windows.
+    """Return statements that copy the windows of a tile of NCHW data, and compute all channels.
 
     Parameters
     ----------
     is_inside
-        a condition that implies that all windows lie in the data.
+        a condition under which all windows lie in the data; None to test each tap.
     """
     b, y, x = pixel
     padding = conv.accumulators.zero_point
@@ -114,13 +115,13 @@ def _copy_window(conv: Convolution, pixel: Indices, patch: tirx.Var, p: tirx.Exp
 
 
 def edge(conv: Convolution, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
-    """Return all channels of a pixel, from the taps that lie in the data."""
+    """Return statements that compute all channels of a pixel whose window reaches the padding."""
     is_joined = conv.window.dilations[1] == 1
     return _joined_edge(conv, (b, y, x)) if is_joined else _separate_edge(conv, (b, y, x))
 
 
 def _joined_edge(conv: Convolution, pixel: Indices) -> tirx.Stmt:
-    """Return a pixel of an undilated window: the taps of a row in the data are one run."""
+    """Return statements for an undilated window: the taps of a row in the data are one run."""
     window, (b, y, x) = conv.window, pixel
     (top, left), width = window.origin(y, x), window.kernel[1]
     zero = tirx.IntImm("int32", 0)
@@ -157,7 +158,7 @@ def _joined_edge(conv: Convolution, pixel: Indices) -> tirx.Stmt:
 
 
 def _separate_edge(conv: Convolution, pixel: Indices) -> tirx.Stmt:
-    """Return a pixel of a dilated window: each tap is a run of its own."""
+    """Return statements for a window with dilated columns: each tap is a run of its own."""
     window, (b, y, x) = conv.window, pixel
     zero = tirx.IntImm("int32", 0)
 

@@ -1,8 +1,8 @@
 """Depthwise convolutions by pixels, four channels at a time.
 
 Loops over pixels are outermost, in raster order, so that outputs may overwrite inputs after their
-last use. Where the window lies in the data, its taps are unrolled, at constant distances. At the
-border, only the taps that lie in the data are read.
+last use. Where the window lies in the data, up to 16 taps are unrolled, at constant distances. At
+the border, only the taps that lie in the data are read.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Depthwise:
         return nested(pixel, b=int(self.data.shape[0]), y=height, x=width)
 
     def _edge(self, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
-        """Return all channels of a pixel whose window may reach into the padding."""
+        """Return statements for all channels of a pixel whose window may reach the padding."""
         if not self.accumulators.skips_padding or self.window.dilations != (1, 1):
             return own_function("edge", self._channels(b, y, x, self._at_edge))
         binds: list[tirx.Stmt] = []
@@ -116,7 +116,8 @@ class Depthwise:
         x: tirx.Expr,
         taps: Callable[[tirx.Expr, tirx.Expr, _Tile], tirx.Stmt],
     ) -> tirx.Stmt:
-        """Return the loops over all channels of a pixel; `taps` adds the products of a tile."""
+        """Return the loops over all channels of a pixel. `taps` returns the statement that adds the
+        products of a tile of channels."""
 
         def tile(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
             def products(acc: tirx.Var) -> tirx.Stmt:

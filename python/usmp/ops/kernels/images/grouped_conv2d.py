@@ -41,7 +41,7 @@ _TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (4, 2, 1)))
 
 
 def grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of a grouped convolution of NHWC data; None for other operators."""
+    """Return the kernel of a grouped convolution of NHWC data; None for unsupported operators."""
     conv_op = convolution_call(call)
     if conv_op is None or conv_op.groups.number == 1 or conv_op.groups.are_single_channels:
         return None
@@ -108,7 +108,8 @@ class _Grouped:
         channels: Sequence[int],
         products: Callable[[Indices, tuple[int, int], tirx.Expr, tirx.Expr, tirx.Var], tirx.Stmt],
     ) -> tirx.Stmt:
-        """Return the loops over all channels of a tile of pixels; `products` adds the products."""
+        """Return the loops over all channels of a tile of pixels. `products` returns the statement
+        that adds the products of a tile to its accumulators."""
         b, y, x = pixel
         outputs = [(b, y, x + p) for p in range(pixels)]
 

@@ -167,7 +167,8 @@ def _groups(phases: Sequence[SidePhase]) -> IndexRange:
 
 
 def _tiles_of_row(phases: Sequence[SidePhase], pixels: int) -> _Tiles:
-    """Return tiles, one of which begins at the first pixel with all taps in each phase."""
+    """Return tiles, one of which begins at the first pixel whose taps all lie in the data, in each
+    of the phases."""
     origin = -(-max(phase.inner.first for phase in phases) % pixels)
     return _Tiles(origin, -(-(_groups(phases).end - origin) // pixels), pixels)
 
@@ -179,7 +180,7 @@ def _pixels(
     pixels: int,
     channels: Sequence[int],
 ) -> tirx.Stmt:
-    """Return the statement for a tile of pixels of a phase."""
+    """Return the statement that computes a tile of pixels of a phase."""
     (b, y, x), (rows, columns), conv = first, phase.phases, phase.conv
     tile, tiles = place
 
@@ -209,7 +210,7 @@ def _edge(conv: Convolution, pixel: Indices) -> tirx.Stmt:
 
 
 def _untouched(conv: Convolution, pixel: Indices) -> tirx.Stmt:
-    """Return the store of a pixel without taps."""
+    """Return the stores of a pixel without taps, from the initial values of accumulators."""
 
     def store(c: tirx.Expr) -> tirx.Stmt:
         return conv.accumulators.store(conv.accumulators.first(c), (*pixel, c))

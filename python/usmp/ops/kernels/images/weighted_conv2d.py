@@ -27,7 +27,7 @@ _MOST_PLANES_BYTES = 256
 
 
 def conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of a convolution with a single group; None for other operators."""
+    """Return the kernel of a convolution with a single group; None for unsupported operators."""
     conv_op = convolution_call(call, may_read_planes=True)
     if conv_op is None or conv_op.groups.number != 1:
         return None
@@ -55,7 +55,8 @@ def _tiled(conv: Convolution, pixels: int, channels: Sequence[int], costs: Costs
 
 
 def _is_of_single_pixels(window: Window, parts: OperatorParts) -> bool:
-    """Return whether each output pixel reads only the pixel at its position, as in one long row."""
+    """Return whether each output pixel reads only the pixel at its position, so that an image may
+    be computed as one long row."""
     _, y, x, _ = parts.indices
     extents = [int(extent) for extent in parts.output.shape[1:3]]
 

@@ -16,7 +16,7 @@ from usmp.ops.kernels.loops.loops import tile_text
 
 
 def depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of a depthwise convolution; None for other operators."""
+    """Return the kernel of a depthwise convolution; None for unsupported operators."""
     conv_op = convolution_call(call)
     if conv_op is None or not conv_op.groups.are_single_channels:
         return None

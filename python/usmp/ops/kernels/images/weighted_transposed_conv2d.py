@@ -32,11 +32,11 @@ from usmp.ops.records.products import TransposeConv2d
 from usmp.ops.window import Window
 
 _MOST_PHASES = 9
-"""The most phases, each of which has code of its own."""
+"""The most phases, because each has code of its own."""
 
 
 def transposed_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of a transposed convolution of NHWC data; None for other operators."""
+    """Return the kernel of a transposed convolution of NHWC data; None if it is not supported."""
     operator = call.weighted
     sides = None if operator is None else transposed_sides(operator)
     if operator is None or sides is None:
@@ -58,8 +58,8 @@ def transposed_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 
 def transposed_sides(operator: WeightedOperator) -> Sides | None:
-    """Return the rows and columns of a transposed convolution; None unless the operator reads NHWC
-    data at the indices that its record implies."""
+    """Return the geometry of rows and of columns of a transposed convolution; None unless the
+    operator reads NHWC data at the indices that its record implies."""
     record, parts, data = operator.record, operator.parts, operator.data
     if not isinstance(record, TransposeConv2d) or record.layout.axes != "NHWC":
         return None
@@ -126,7 +126,7 @@ def _replaced(
     parts: Sequence[_OperatorPhase],
     endings: Sequence[Ending],
 ) -> dict[tirx.Var, list[tuple[tirx.Var, np.ndarray]]]:
-    """Return the parameters in place of the operator's: weights of phases with taps, records."""
+    """Return the parameters and constants that replace the operator's weight and ending."""
     constants: dict[tirx.Var, np.ndarray] = {}
     replaced: dict[tirx.Var, list[tuple[tirx.Var, np.ndarray]]] = {}
     for phase, part, ending in zip(by_phase, parts, endings, strict=True):

@@ -40,7 +40,7 @@ class Accumulators:
     Parameters
     ----------
     zero_point
-        of the data.
+        the zero point of the data.
     is_folded
         whether the zero point's products over all taps are folded into the initial values.
     first
@@ -48,7 +48,7 @@ class Accumulators:
     store
         returns the statement that stores an output element, from its accumulator and its indices.
     together
-        for tiles that are rescaled together; None if there are none.
+        how tiles are rescaled together; None if each accumulator is rescaled by itself.
     """
 
     zero_point: int
@@ -86,7 +86,7 @@ class Accumulators:
         products
             returns the statement that adds products to accumulators: (pixels * channels) of int32.
         guard
-            puts the stores of the n-th pixel below a condition, for pixels that may not exist.
+            puts the stores of the n-th pixel under a condition; None if the output has all pixels.
         """
         acc = tirx.decl_buffer((len(pixels) * channels,), "int32", "acc", scope="local")
         tile = (len(pixels), channels)

@@ -34,7 +34,7 @@ _ARITHMETIC: Mapping[type, Callable[[Any, Any], Any]] = {
 
 
 def turning_points(expr: tirx.Expr, var: tirx.Var, extent: int) -> list[int]:
-    """Return the values of `var` in [1, `extent`) at which comparisons of `var` alone change."""
+    """Return the values of `var` in [1, `extent`) at which a comparison of `var` alone changes."""
     points: set[int] = set()
     for comparison in _comparisons(expr):
         truth = _values(comparison, {var: range(extent)})
@@ -44,7 +44,7 @@ def turning_points(expr: tirx.Expr, var: tirx.Var, extent: int) -> list[int]:
 
 
 def decided(expr: tirx.Expr, ranges: Mapping[tirx.Var, range]) -> tirx.Expr:
-    """Fold each choice in `expr` whose condition is constant over the ranges of its variables."""
+    """Fold each choice in `expr` whose condition is provably constant over the ranges."""
 
     def choice(node: Any) -> Any:
         condition, *values = (

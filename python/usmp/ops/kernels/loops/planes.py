@@ -34,7 +34,8 @@ def copy_planes(
     copy, first
         the destination, and its first element.
     is_inside
-        a condition that implies that the whole window lies in the data: then no tap is tested.
+        a condition under which the whole window lies in the data, so that no tap is tested; None to
+        test each tap.
     """
     b, y, x = pixel
     (height, width), channels = window.kernel, int(data.shape[1])

@@ -64,7 +64,7 @@ class Addition:
     @property
     def arguments(self) -> list[int]:
         """The arguments of the vector function. A second term with the factor one half is doubled
-        before the product and halved after it: that is exact, and the function needs a shift."""
+        before the product and halved after it, because the function shifts right by at least 1."""
         second = self.second
         doubling, right = (1, 1) if second.is_half else (0, -second.shift)
         return [
@@ -82,13 +82,14 @@ class Addition:
 
     @property
     def is_exact(self) -> bool:
-        """Whether vectors compute the same results: all shifts are to the right."""
+        """Whether vectors compute the same results: right shifts, and an offset in range."""
         in_range = 1 <= -self.shift <= 31 and abs(self.second.offset) <= 128 << _LEFT_SHIFT
         return in_range and (self.second.is_half or 1 <= -self.second.shift <= 31)
 
 
 def addition_of(value: tirx.Expr, core: Core) -> Addition | None:
-    """Return the addition or subtraction that an int8 expression is; None for others."""
+    """Return the addition or subtraction that an int8 expression is; None for other expressions,
+    and if vectors would not compute it exactly."""
     limited = limits_of(value)
     outer = None if limited is None else _rescaled_twice(limited[0], core)
     if limited is None or outer is None or not isinstance(outer[0], tirx.Add | tirx.Sub):
@@ -103,7 +104,7 @@ def addition_of(value: tirx.Expr, core: Core) -> Addition | None:
 
 
 def addition_after(operator: WeightedOperator, ending: VectorEnding, core: Core) -> Compute | None:
-    """Return an epilogue that adds another tensor to clamped int8 values; None for others.
+    """Return an epilogue that adds a tensor to clamped int8 values; None if `ending` has none.
 
     Functions of one element may come before and after the addition. Those before it are computed in
     place, in the line that the epilogue reads.

@@ -26,7 +26,7 @@ Pair = tuple[int, int]
 
 
 def mve_average_pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of a mean whose windows lie in the data; None for other operators."""
+    """Return the kernel of a mean whose windows lie in the data; None for unsupported operators."""
     pooling = pooling_of(call) if core.has_mve and len(call.records) == 1 else None
     if pooling is None or call.parts is None:
         return None
@@ -84,8 +84,10 @@ def _loops(pooling: Pooling, count: int, limits: Limits) -> tirx.Stmt:
 
 
 def reciprocal_of(count: int) -> Pair:
-    """Return a reciprocal of 16 bits, and the right shift of the high half of a product with it,
-    to divide sums of up to 256 bytes. The reciprocal is 2**(16 + shift) / count, rounded up."""
+    """Return a 16-bit reciprocal of `count` and a right shift, to divide sums of up to 256 bytes.
+
+    The quotient is the high half of the product of sum and reciprocal, shifted right. The
+    reciprocal is 2**(16 + shift) / count, rounded up."""
     shift = 0
     while (1 << (16 + shift)) // count < 1 << 15:
         shift += 1

@@ -54,11 +54,11 @@ from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 
 _KEPT = 128
-"""The bytes of the convolution that are buffered for its epilogue; two pixels may be more."""
+"""Most bytes of the convolution that are buffered for its epilogue, unless two pixels are more."""
 
 
 def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of a convolution with a single group; None for other operators."""
+    """Return the kernel of a convolution with a single group; None for unsupported operators."""
     conv_op = convolution_call(call, may_read_planes=True) if core.has_mve else None
     if conv_op is None or conv_op.groups.number != 1:
         return None
@@ -114,9 +114,11 @@ def _kept_pixels(channels: int) -> int:
 
 @dataclass(frozen=True)
 class _Convolution:
-    """A convolution with its epilogue `after`; `copies` windows are copied at a time, none if it
-    `reads_taps`. Outputs are buffered before they are stored: of two pixels if it `copies_pairs`,
-    of the first pixels of a row if it `keeps_left`."""
+    """A convolution with its epilogue `after`.
+
+    Windows are copied `copies` at a time; if that is 0, only those at the border are, one by one;
+    if it `reads_taps`, none are. Outputs are buffered before they are stored: of two pixels if it
+    `copies_pairs`, of the first pixels of a row if it `keeps_left`."""
 
     operator: WeightedOperator
     window: Window
@@ -138,7 +140,7 @@ class _Convolution:
         return None if largest is None else replace(largest, keeps_on_stack=True)
 
     def without_copies(self) -> _Convolution | None:
-        """Return a variant with taps in place; None if its scratch memory exceeds the stack."""
+        """Return a variant with taps in place; None if scratch exceeds `MOST_ON_STACK` bytes."""
         variant = replace(self, copies=1, keeps_on_stack=True, reads_taps=True)
         return variant if variant._scratch().size_bytes <= MOST_ON_STACK else None
 
@@ -238,7 +240,7 @@ class _Convolution:
         )
 
     def _copied_row(self, b: tirx.Expr, y: tirx.Expr, scratch: _Scratch) -> tirx.Stmt:
-        """Return the pixels of a row, `copies` at a time."""
+        """Return statements that compute a row, `copies` pixels at a time."""
         whole, rest = divmod(self.window.output[1], self.copies)
 
         def part(number: tirx.Expr) -> tirx.Stmt:
@@ -254,7 +256,7 @@ class _Convolution:
     def _row(
         self, b: tirx.Expr, y: tirx.Expr, columns: IndexRange, scratch: _Scratch
     ) -> list[tirx.Stmt]:
-        """Return the pixels of a row, from left to right."""
+        """Return statements that compute a row from left to right, without copies inside."""
 
         def edge(first: int, end: int) -> list[tirx.Stmt]:
             if first == end:
@@ -275,8 +277,9 @@ class _Convolution:
         ]
 
     def _kept(self, b: tirx.Expr, y: tirx.Expr, pixels: int, scratch: _Scratch) -> list[tirx.Stmt]:
-        """Return the first pixels of a row, of which only the last has its window in the data. All
-        are computed before the first store, because all read the first pixel of the data."""
+        """Return statements that compute the first `pixels` pixels of a row. Only the last of them
+        has its window in the data. All are computed before the first store, because all of them
+        read the first pixel of the data."""
         channels, zero = self.by.channels, tirx.IntImm("int32", 0)
         left = tirx.decl_buffer((pixels * channels,), "int8", "left", scope="local")
         buffered = Line(left, (zero,), channels)
@@ -295,7 +298,8 @@ class _Convolution:
     def _pixels(
         self, first: Pixel, pixels: int, scratch: _Scratch, copies: bool
     ) -> list[tirx.Stmt]:
-        """Return some pixels of a row, or of an image if it is one line, with their epilogue."""
+        """Return statements that compute pixels of a row, or of an image as one line, with their
+        epilogue."""
         sums, after = scratch.sums, self.after
         if sums is None or after is None:
             return self._products(first, pixels, scratch, copies, self._output(first))
@@ -344,7 +348,7 @@ class _Convolution:
 
 @dataclass(frozen=True)
 class _Scratch:
-    """Buffers of a kernel: copied windows, convolution of some `pixels`, two output pixels."""
+    """Buffers of a kernel: copied windows, `pixels` pixels for an epilogue, two output pixels."""
 
     copy: tirx.Var | None
     sums: tirx.Var | None

@@ -30,7 +30,7 @@ def quads_instructions(rows: Rows, channels: int, pixels: int) -> int:
 
 
 def window_instructions(rows: int, columns: int, channels: int) -> int:
-    """Return the instructions that copy a window, some channels of each pixel."""
+    """Return the number of instructions that copy `channels` channels of each tap of a window."""
     return _CALL + rows * (15 + columns * (7 + 3 * -(-channels // LANES)))
 
 

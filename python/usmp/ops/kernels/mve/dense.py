@@ -23,7 +23,7 @@ from usmp.tir.nodes import sequence
 
 
 def mve_dense_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of a product with a constant matrix; None for other operators."""
+    """Return the kernel of a product with a constant matrix; None for unsupported operators."""
     operator = call.weighted if core.has_mve else None
     if operator is None or not is_plain(operator):
         return None

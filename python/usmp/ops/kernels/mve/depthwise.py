@@ -37,7 +37,7 @@ _MOST_TAPS = (_NINE, 16, 64)
 
 
 def mve_depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of a depthwise convolution; None for other operators."""
+    """Return the kernel of a depthwise convolution; None for unsupported operators."""
     conv_op = convolution_call(call) if core.has_mve else None
     if conv_op is None or not conv_op.groups.are_single_channels:
         return None
@@ -83,7 +83,8 @@ def _packed_weight(weight: np.ndarray) -> np.ndarray:
 
 
 def _packed_records(ending: VectorEnding) -> np.ndarray:
-    """Return (channels / 16, 4, 2, 4), flat: channels 0, 4, 8, 12; 2, 6, 10, 14; 1, 5, ..; 3, .."""
+    """Return records (channels / 16, 4, 2, 4), flat: bias and shift, then multiplier, of channels
+    0, 4, 8, 12; of 2, 6, 10, 14; of 1, 5, 9, 13; of 3, 7, 11, 15."""
     lanes = _lanes(ending.packed.size)
     records = np.stack([ending.packed, ending.multiplier])
     padded = np.where(lanes < 0, 0, records[:, lanes]).astype(np.int32)
@@ -93,7 +94,7 @@ def _packed_records(ending: VectorEnding) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows that calls compute. Data of one column counts as one row.
+    """The rows of pixels that calls compute, one each. Data of one column is transposed to a row.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ _LEAST_ELEMENTS = 16
 
 
 def mve_elementwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of an element-wise operator; None for other operators."""
+    """Return the kernel of an element-wise operator; None for unsupported operators."""
     block = only_block(call.func) if core.has_mve else None
     computation = None if block is None else _computation_of(block.body.value, core)
     if block is None or computation is None:
@@ -35,7 +35,8 @@ def mve_elementwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 
 def _computation_of(value: tirx.Expr, core: Core) -> tuple[tuple[TensorLoad, ...], Compute] | None:
-    """Return the loads that a value is computed from, and its computation over runs."""
+    """Return the loads that a value is computed from, and its computation over runs; None if
+    vectors cannot compute it."""
     inner, functions = functions_of(value, core)
     if functions is not None:
         return ((inner,), functions) if isinstance(inner, TensorLoad) else None

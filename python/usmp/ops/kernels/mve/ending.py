@@ -41,7 +41,7 @@ class VectorEnding:
     limits
         zero point and limits of the rescaled accumulator.
     rest
-        the output element, and the load in it that stands for the clamped int8 value.
+        the output element with the clamped int8 value replaced by a load, and that load.
     """
 
     packed: np.ndarray

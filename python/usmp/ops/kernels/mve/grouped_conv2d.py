@@ -57,7 +57,7 @@ from usmp.tir.nodes import sequence
 
 
 def mve_grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of a grouped convolution of NHWC data; None for other operators."""
+    """Return the kernel of a grouped convolution of NHWC data; None for unsupported operators."""
     conv_op = convolution_call(call) if core.has_mve else None
     if conv_op is None or conv_op.groups.number == 1 or conv_op.groups.are_single_channels:
         return None
@@ -95,7 +95,7 @@ def _is_copied(groups: Groups) -> bool:
 
 
 def _rows(groups: Groups) -> Rows | None:
-    """Return the rows of taps of an output channel."""
+    """Return the rows of taps of an output channel; None if functions cannot address them."""
     height, width = groups.window.kernel
     rows = Rows(height, width * groups.depth)
     is_joined = rows.columns > MOST_COLUMNS or has_dilated_columns(groups.window)
@@ -215,7 +215,7 @@ class _GroupedConvolution:
         return nested(row, b=int(self.operator.data.shape[0]), y=height)
 
     def _part(self, first: Pixel, pixels: int, sums: tirx.Var | None) -> tirx.Stmt:
-        """Return all channels of some pixels of a row."""
+        """Return the statement that computes all channels of `pixels` pixels of a row."""
         channels = self.groups.number * self.groups.outputs
         output = Line(self.operator.parts.output, (*first, int32(0)), channels)
         buffered = output if sums is None else Line(sums, (int32(0),), channels)
@@ -234,7 +234,7 @@ class _GroupedConvolution:
         return sequence([loop("group", self.groups.number, group), stored])
 
     def _group(self, first: Pixel, pixels: int, number: tirx.Expr, output: Line) -> list[tirx.Stmt]:
-        """Return the channels of a group, for some pixels of a row."""
+        """Return statements that compute the channels of a group for `pixels` pixels of a row."""
         groups, window, data = self.groups, self.groups.window, self.operator.data
         (b, y, x), (stride_y, stride_x) = first, window.strides
         channels = Channels(number * groups.depth, groups.depth)

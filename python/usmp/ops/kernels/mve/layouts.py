@@ -63,7 +63,7 @@ class Layout:
 
 
 def layout_of(window: Window, channels: int, outputs: int, kept: int) -> Layout | None:
-    """Return the layout with the fewest instructions; None if there is none.
+    """Return the layout with the fewest instructions; None if functions can address none.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def layout_of(window: Window, channels: int, outputs: int, kept: int) -> Layout 
         bytes of the convolution that are buffered on the stack for its epilogue.
     """
     by_channels = _by_channels(window, channels, outputs, MOST_ON_STACK - kept)
-    # Border pixels are stored one by one, and would overwrite data that the next one reads.
+    # Quads store border pixels one by one: they would overwrite data that the next pixel reads.
     is_left = kept and inner_range(window, 1).first > 0
     takes_more = not is_inner(window) and (outputs > channels or is_left)
     if outputs > MOST_IN_QUADS or has_dilated_columns(window) or takes_more:
@@ -88,7 +88,8 @@ def layout_of(window: Window, channels: int, outputs: int, kept: int) -> Layout 
 
 
 def layout_of_planes(taps: int, room: int) -> Layout | None:
-    """Return the layout of windows copied from NCHW data; None if two exceed `room` bytes."""
+    """Return the layout of windows copied from NCHW data; None if two windows exceed `room` bytes,
+    or functions cannot address their taps."""
     joined = split_run(taps)
     if joined is None or 2 * taps > room:
         return None
@@ -96,8 +97,8 @@ def layout_of_planes(taps: int, room: int) -> Layout | None:
 
 
 def _by_channels(window: Window, channels: int, outputs: int, stack: int) -> Layout | None:
-    """Return the layout with the fewest instructions that computes four channels at a time and
-    copies windows to at most `stack` bytes."""
+    """Return the layout with the fewest instructions that computes four channels at a time; None if
+    there is none. Windows larger than `stack` bytes stay in place where functions allow it."""
     (height, width), groups = window.kernel, -(-outputs // 4)
     if height == 1 and width == 1:
         run = split_run(channels)

@@ -30,7 +30,7 @@ _LEAST = -(2**31)
 
 
 def mve_pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of a pooling with taps in the data for each pixel; None for others."""
+    """Return the kernel of a pooling in which each pixel has taps in the data; None for others."""
     pooling = pooling_of(call) if core.has_mve else None
     if pooling is None or len(call.records) != 1:
         return None
@@ -60,7 +60,7 @@ class _VectorPooling(Pooling):
     limits: Limits
 
     def channels(self, pixel: Indices, rows: TapRange, columns: TapRange) -> tirx.Stmt:
-        """Return all channels of a pixel, from some rows and columns of taps."""
+        """Return the call that computes all channels of a pixel from rows and columns of taps."""
         (b, y, x), zero = pixel, tirx.IntImm("int32", 0)
         _, _, width, channels = (int(extent) for extent in self.data.shape)
         first = (self.first(0, y) + rows.begin, self.first(1, x) + columns.begin)
@@ -118,7 +118,8 @@ class _VectorPooling(Pooling):
 def _chosen(
     count: tirx.Expr | int, values: Mapping[int, int | None], other: tirx.Expr | int
 ) -> tirx.Expr | int:
-    """Return the value for a count; where `values` has None, that is `other`."""
+    """Return the value for a count, selected at run time if the count is an expression. None in
+    `values` means `other`."""
     by_count = {n: other if value is None else value for n, value in values.items()}
     if isinstance(count, int):
         return by_count[count]

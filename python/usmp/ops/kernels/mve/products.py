@@ -24,7 +24,7 @@ MOST_IN_QUADS = 7
 """The most channels of four pixels that functions hold until all are computed."""
 
 FARTHEST = 2**16 - 1
-"""The greatest offset of an output from the first of two pixels."""
+"""The greatest offset, in elements, of an output from the first output of two pixels."""
 
 
 Element = Callable[[tirx.Expr, tirx.Expr, tirx.Expr], tirx.Expr]
@@ -75,7 +75,7 @@ def packed_weight(weight: np.ndarray, rows: Rows, together: int = 4) -> np.ndarr
     numpy.ndarray
         (channels / together, rows, vectors, together, 16), flat. If four channels have one row
         whose last vector is at most half full, that vector is (together, 8). Functions always load
-        16 bytes, so that the array is padded at its end.
+        16 bytes, so the array is padded at its end.
     """
     channels, last = weight.shape[0], rows.last_size(together)
     shape = (-(-channels // together) * together, rows.rows, rows.blocks * LANES)
@@ -111,7 +111,7 @@ class Products:
     channels
         number of output channels.
     limits, rounding
-        of the outputs.
+        clamp of the outputs, and rounding of the accumulators' rescaling.
     first
         number of preceding blocks in `weight` and `records`: of `channels` channels if `in_quads`,
         else of four channels.
@@ -160,7 +160,7 @@ class Products:
 def products(
     by: Products, data: Line, output: Line, pixels: int, scratch: tirx.Var | None = None
 ) -> list[tirx.Stmt]:
-    """Return all channels of some pixels, two at a time, the last of an odd number by itself.
+    """Return statements that compute all channels of pixels: four, two or one at a time.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def _quads(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
 
 
 def _tile(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
-    """Return all channels of pixels in a line that are computed at once."""
+    """Return loops that compute all channels of pixels in a line, in tiles of all these pixels."""
 
     def element(p: tirx.Expr, row: tirx.Expr, k: tirx.Expr) -> tirx.Expr:
         return data.at(p * data.distance + row * by.row_distance + k)
@@ -253,7 +253,7 @@ def _tile(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
 
 
 def tile_products(by: Products, element: Element, output: Line, pixels: int) -> tirx.Stmt:
-    """Return loops over tiles: all `pixels`, four channels, or all channels in quads.
+    """Return loops over tiles of all `pixels` and four channels, or all channels if `in_quads`.
 
     The data of a tile is read before any of its outputs is stored.
 

@@ -46,7 +46,7 @@ class _Ending:
 
 
 def mve_sums_over_axes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of sums or means over consecutive axes; None for other operators."""
+    """Return the kernel of sums or means over consecutive axes; None for unsupported operators."""
     sums = sums_over_axes_of(call) if core.has_mve else None
     ending = None if sums is None else _ending(sums.parts, core)
     if sums is None or ending is None or sums.inner < _LEAST_CHANNELS or sums.count > _MOST:
@@ -71,7 +71,7 @@ def _ending(parts: OperatorParts, core: Core) -> _Ending | None:
 
 
 def _channels(sums: SumsOverAxes, ending: _Ending, b: tirx.Expr) -> tirx.Stmt:
-    """Return all sums with the outer index `b`."""
+    """Return the call that computes all sums with the outer index `b`."""
     zero, output = int32(0), sums.parts.output
 
     def channel(c: tirx.Expr) -> tirx.Stmt:

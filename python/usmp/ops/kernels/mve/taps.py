@@ -32,7 +32,7 @@ def window_products(
     output: Line,
     channels: Channels | None = None,
 ) -> tirx.Stmt:
-    """Return all output channels of a pixel.
+    """Return the call that computes all output channels of a pixel.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class TapsInside:
     Parameters
     ----------
     first
-        the row or column of the data at the first tap; any if no tap lies in the data.
+        the row or column of the first tap in the data; arbitrary if no tap lies in the data.
     before
         number of rows or columns of taps before the data.
     number
@@ -59,7 +59,7 @@ class TapsInside:
 
 
 def taps_inside(window: Window, side: int, index: tirx.Expr) -> TapsInside:
-    """Return the rows (side 0) or columns (side 1) of taps for an output row or column.
+    """Return the rows (side 0) or columns (side 1) of taps in the data for an output index.
 
     Functions take the address of the first tap in the data, not of the data, because a ring buffer
     may not hold the rows before it.

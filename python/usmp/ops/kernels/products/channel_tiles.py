@@ -2,9 +2,9 @@
 
 Each output of a tile has an accumulator, and one reduction loop updates all of them. A factor that
 they share is loaded once, and C compilers keep the accumulators in registers, or in one vector.
-Each output sums the same products in the same order, so floats stay bit-identical. The outputs keep
-their order, so they may overwrite the same inputs. Tiles whose windows lie in the data do not test
-for padding. Sums of 64 bits use 32 where no partial sum can overflow.
+Each output sums the same products in the same order, so floats stay bit-identical. Outputs are
+stored in the order of plain loops, so they may overwrite as many inputs. Tiles whose windows lie in
+the data do not test for padding. Sums of 64 bits use 32 where no partial sum can overflow.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _Known = dict[tirx.Var, tirx.Expr]
 
 
 def channel_tiles_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return a kernel for sums of products without a special kernel; None for other operators."""
+    """Return a kernel for sums of products that have no kernel of their own; None for others."""
     parts = call.parts or take_apart(_with_last_stage(call.func))
     if (
         parts is None
@@ -258,8 +258,8 @@ class _Tiles:
         return list(zip(self.reduced, extents, strict=True))
 
     def _guarded_tile(self, known: _Known, size: int) -> tirx.Stmt:
-        """Return a tile with padding. Integers are summed one element at a time, because guards
-        then skip whole loops."""
+        """Return loops for a tile with padding. Integers are summed one output at a time, because
+        guards then skip whole loops."""
         if not _guarded_product(self.parts.sum)[0]:
             return sequence(self._tile(known, size, False))
 

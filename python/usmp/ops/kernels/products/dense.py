@@ -19,7 +19,7 @@ _CHANNELS = (6, 4, 2, 1)
 
 
 def dense_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of a product with a constant matrix; None for other operators."""
+    """Return the kernel of a product with a constant matrix; None for unsupported operators."""
     operator = call.weighted
     if operator is None or not is_plain(operator):
         return None
@@ -44,7 +44,7 @@ def _instructions(operator: WeightedOperator, core: Core) -> int:
 
 
 def is_plain(operator: WeightedOperator) -> bool:
-    """Return whether an operator is a product with a matrix that reads data by row and depth."""
+    """Return whether an operator is a `fully_connected` that reads a matrix at (row, depth)."""
     if not isinstance(operator.record, FullyConnected):
         return False
     row, _, k = operator.parts.axes

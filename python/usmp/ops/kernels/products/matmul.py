@@ -35,11 +35,12 @@ _COLUMNS = (4, 1)
 
 _MOST_SUM = 2**31
 _MOST_PRODUCT = 255 * 256
-"""A bound of the product of two elements less zero points, and of the parts summed separately."""
+"""An upper bound of |x * y| for elements x, y, with or without their zero points subtracted."""
 
 
 def matmul_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of a product of int8 matrices, the first of which is not transposed."""
+    """Return the kernel of a product of int8 matrices, the first of which is not transposed; None
+    for unsupported operators."""
     if len(call.records) == 0 or not isinstance(call.records[0], BatchMatmul):
         return None
     matmul = None if call.parts is None else _matmul(call.parts)
@@ -60,7 +61,8 @@ def matmul_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 
 def _matmul(parts: OperatorParts) -> _Matmul | None:
-    """Return the product of matrices that a reduction computes; None if it is none."""
+    """Return the product of matrices that a reduction computes; None if it is no product, or may
+    overflow 32 bits."""
     if parts.reduction is not tirx.Add or not isinstance(parts.sum, tirx.Mul):
         return None
     first, second = centered(parts.sum.a), centered(parts.sum.b)
@@ -168,7 +170,7 @@ class _Matmul:
     def _rows(
         self, batch: Indices, columns: Sequence[int], row: tirx.Expr, number: int
     ) -> list[tirx.Stmt]:
-        """Return the statements of all columns of a tile of rows."""
+        """Return the statements that compute all columns of a tile of rows."""
         data = Run(self.first.source, self._indices(self.first, batch, row, 0), self.depth)
         begun = tirx.decl_buffer((number,), "int32", "begun", scope="local")
         offset, right_offset = self.offsets
@@ -199,7 +201,7 @@ class _Matmul:
         data: Run,
         begin: Callable[[int], tirx.Expr],
     ) -> list[tirx.Stmt]:
-        """Return the statements of a tile of rows and columns."""
+        """Return the statements that compute a tile of rows and columns."""
         *batch, row = outputs
         rows, columns = tile
         acc = tirx.decl_buffer((rows * columns,), "int32", "acc", scope="local")

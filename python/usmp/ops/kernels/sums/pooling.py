@@ -31,7 +31,7 @@ from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 
 _NEUTRAL = {tirx.Add: 0, tirx.Max: -(2**31)}
-"""The neutral elements of reductions, which padding must have."""
+"""The neutral elements of reductions: taps in the padding must have these values."""
 
 _MANY_TAPS = 9
 """The least number of taps for which tiles of maxima beat plain loops on any core."""
@@ -46,7 +46,7 @@ class TapRange:
 
 
 def pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of an int8 pooling of NHWC data; None for other operators."""
+    """Return the kernel of an int8 pooling of NHWC data; None for unsupported operators."""
     pooling = pooling_of(call)
     if pooling is None or not (core.has_dsp or pooling.is_sum or pooling.is_long):
         return None
@@ -56,7 +56,7 @@ def pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 
 def pooling_of(call: OperatorCall) -> Pooling | None:
-    """Return the pooling that an operator computes; None for other operators."""
+    """Return the pooling that an operator computes; None for unsupported operators."""
     record = next(iter(call.records), None)
     if not isinstance(record, PoolOp):
         return None
@@ -69,7 +69,7 @@ def pooling_of(call: OperatorCall) -> Pooling | None:
 
 
 def _pooled(parts: OperatorParts) -> tirx.Var | None:
-    """Return the data, if int8 elements are reduced in 32 bits and padding is neutral."""
+    """Return the data; None unless int8 elements are reduced in 32 bits and padding is neutral."""
     value = parts.sum
     if isinstance(value, Call) and is_op(value, "prim.if_then_else"):
         _, value, outside = value.args
@@ -127,7 +127,7 @@ class Pooling:
         return nested(pixel, b=int(self.data.shape[0]), y=height, x=width)
 
     def _edge(self, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
-        """Return a pixel from the taps that lie in the data."""
+        """Return statements that compute a pixel from the taps that lie in the data."""
         binds: list[tirx.Stmt] = []
         ranges = []
         for side, index in enumerate((y, x)):
@@ -146,7 +146,7 @@ class Pooling:
         return index * self.window.strides[side] - self.window.padding[side]
 
     def _whole(self, pixel: Indices) -> tirx.Stmt:
-        """Return a pixel from all taps."""
+        """Return statements that compute a pixel from all taps."""
         rows, columns = (TapRange(tirx.IntImm("int32", 0), taps) for taps in self.window.kernel)
         if self.window.kernel[1] == self.window.data[1] and not self.window.padding[1]:
             # Rows of taps are contiguous: reduce all of them as one row.
@@ -155,7 +155,7 @@ class Pooling:
         return self.channels(pixel, rows, columns)
 
     def channels(self, pixel: Indices, rows: TapRange, columns: TapRange) -> tirx.Stmt:
-        """Return all channels of a pixel, from some rows and columns of taps."""
+        """Return loops that compute all channels of a pixel from some rows and columns of taps."""
         count = rows.extent * columns.extent
 
         def tile(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
@@ -191,7 +191,7 @@ class Pooling:
         if limits is None:
             value = self.parts.element(accumulator, indices)
         else:
-            # Divide by 32 bits: the operator's own division by a count of 64 bits is slow.
+            # Divide in 32 bits, because the operator's own division in 64 bits is slow.
             taps = tirx.IntImm("int32", count) if isinstance(count, int) else count.astype("int32")
             half = tirx.truncdiv(taps, tirx.IntImm("int32", 2))
             rounded = tirx.Select(accumulator > 0, accumulator + half, accumulator - half)

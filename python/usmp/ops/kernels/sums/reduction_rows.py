@@ -115,7 +115,7 @@ def _vector_row(image: ReducedImage, y: tirx.Expr, acc: tirx.Var) -> tirx.Stmt:
 
 
 def _image_of(call: OperatorCall) -> ReducedImage | None:
-    """Return the image that an operator reduces as a whole; None for other operators."""
+    """Return the image that an operator reduces as a whole; None for unsupported operators."""
     parts = call.parts
     load = None if parts is None else reduced_element(parts)
     if parts is None or load is None:

@@ -48,7 +48,7 @@ class SumsOverAxes:
 
 
 def sums_over_axes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of sums or means over consecutive axes; None for other operators."""
+    """Return the kernel of sums or means over consecutive axes; None for unsupported operators."""
     sums = sums_over_axes_of(call)
     if sums is None:
         return None
@@ -58,7 +58,7 @@ def sums_over_axes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 
 def sums_over_axes_of(call: OperatorCall) -> SumsOverAxes | None:
-    """Return the sums or means that an operator computes; None for other operators."""
+    """Return the sums or means that an operator computes; None for unsupported operators."""
     record = call.records[0] if len(call.records) == 1 else None
     if not isinstance(record, SumOp):
         return None
@@ -78,7 +78,7 @@ def sums_over_axes_of(call: OperatorCall) -> SumsOverAxes | None:
 
 
 def _summed(parts: OperatorParts) -> tirx.Var | None:
-    """Return the data, if its elements are summed in 32 bits and nothing else is read."""
+    """Return the data; None unless int8 elements are summed in 32 bits and no others are read."""
     element = reduced_element(parts)
     loads = nodes_of(parts.value, TensorLoad)
     if element is None or parts.reduction is not tirx.Add:
@@ -88,7 +88,8 @@ def _summed(parts: OperatorParts) -> tirx.Var | None:
 
 
 def _reads_in_order(parts: OperatorParts, data: tirx.Var, axes: Sequence[int]) -> bool:
-    """Return whether the data's axes are in order: those of the output around the summed ones."""
+    """Return whether the data is read at the output's axes in order, with the summed `axes` between
+    them."""
     output_axes, summed = parts.axes[: len(parts.indices)], parts.axes[len(parts.indices) :]
     (load,) = nodes_of(parts.sum, TensorLoad)
     if (len(output_axes) + len(axes), len(summed)) != (len(load.indices), len(axes)):
@@ -103,7 +104,7 @@ def _reads_in_order(parts: OperatorParts, data: tirx.Var, axes: Sequence[int]) -
 
 
 def _channels(sums: SumsOverAxes, b: tirx.Expr) -> tirx.Stmt:
-    """Return all sums with the outer index `b`."""
+    """Return loops that compute all sums with the outer index `b`."""
     parts, inner = sums.parts, sums.inner
 
     def tile(c: tirx.Expr, number: int) -> list[tirx.Stmt]:
