@@ -1,6 +1,7 @@
 """Quantized operators in integer arithmetic, bit-exact with TFLite's reference kernels.
 
-Each function returns a call of a PrimFunc that computes the operator, without emitting the call.
+An operator's function returns a call of a PrimFunc, without emitting the call. `lstm` and `svdf`,
+which overwrite states, emit theirs.
 """
 
 from usmp.ops.quantized.activation.activations import (

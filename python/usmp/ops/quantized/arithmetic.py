@@ -183,7 +183,7 @@ def add_all(
     limits = after.limits()
 
     def function(*values: tirx.Expr) -> tirx.Expr:
-        # The reference kernel starts at the stored 0, which stands for minus the zero point.
+        # The reference kernel starts its sum at the integer 0, not at the zero point.
         total = tirx.IntImm("int32", -before.zero_point)
         for value in values:
             total = total + centered(value, before.zero_point)
@@ -318,7 +318,7 @@ def compare(
     first: Quantization,
     second: Quantization,
 ) -> relax.Expr:
-    """Return the bool of one of `COMPARISONS`.
+    """Return the bool results of `name`, one of `COMPARISONS`.
 
     Scaled integers are compared as real numbers with 8 fractional bits, like in the reference
     kernels: smaller differences are ignored. Integers without scales are compared as they are

@@ -20,7 +20,7 @@ from usmp.ops.records.products import Conv2d, DepthwiseConv2d
 from usmp.ops.window import Layout, Layouts, Window
 
 Product = Callable[..., tirx.Expr]
-"""The summand of output element (b, y, x, c), over reduction axes."""
+"""Returns the summand of output element (b, y, x, c), an expression of reduction axes."""
 
 
 def conv2d(
@@ -35,7 +35,7 @@ def conv2d(
     weight_quantization: Quantization,
     out_layout: Layout | None = None,
 ) -> relax.Expr:
-    """Call a convolution, grouped if the weight has fewer channels than the data.
+    """Return the call of a convolution, grouped if the weight has fewer channels than the data.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def depthwise_conv2d(
     weight_quantization: Quantization,
     out_layout: Layout | None = None,
 ) -> relax.Expr:
-    """Call a depthwise convolution.
+    """Return the call of a depthwise convolution.
 
     Parameters
     ----------

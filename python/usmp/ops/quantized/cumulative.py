@@ -23,7 +23,7 @@ def cumulative_sum(
     exclusive: bool,
     backwards: bool,
 ) -> relax.Expr:
-    """Return the sum of each int8 element and the elements before it along `axis`.
+    """Return the rescaled sum of each int8 element and the elements before it along `axis`.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def cumulative_sum(
         data,
         axis,
         lambda total, element: total + element,
-        # The reference kernel starts at the stored 0, which stands for minus the zero point.
+        # The reference kernel starts its sum at the integer 0, not at the zero point.
         tirx.IntImm("int32", -before.zero_point),
         element=lambda value: centered(value, before.zero_point),
         finish=finish,

@@ -24,7 +24,7 @@ class ExplicitPadding:
     before
         rows above and columns to the left.
     span
-        of the padding operator in the model, if it is known.
+        position of the padding operator in the model; None if unknown.
     """
 
     source: relax.Expr
@@ -41,7 +41,8 @@ class ExplicitPadding:
 def explicit_padding(
     builder: relax.BlockBuilder, data: relax.Expr, value: int, layout: Layout
 ) -> ExplicitPadding | None:
-    """Return the padding of rows and columns with `value` that computes `data`, or None."""
+    """Return the padding of rows and columns with `value` that computes `data`; None if other
+    operators do."""
     if not isinstance(data, tvm.ir.Var):
         return None
     bound = builder.lookup_binding(data)

@@ -7,7 +7,7 @@ A step computes four gates for each unit, from the data and from the hidden stat
     hidden = o * tanh(cell)
 
 The new hidden state is part of the output, and is copied from there at the end of the step, so that
-the operator needs no memory but the states and the output.
+the operator needs no scratch tensors.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class LstmParameters:
     hidden
         quantization of the hidden state and the output.
     cell_scale
-        a power of two; the cell state is symmetric.
+        scale of the cell state, a power of two; the zero point is 0.
     cell_clip
         the greatest magnitude of the cell state, as a real number; 0 for no limit.
     time_major

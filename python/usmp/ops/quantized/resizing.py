@@ -184,8 +184,8 @@ class _Division(NamedTuple):
 
 
 def _division(side: Resize, table: np.ndarray) -> _Division | None:
-    """Return an integer formula that equals the table, or None: of edges, centers, or aligned
-    corners. It takes no bytes, and shows the planner which elements each iteration reads."""
+    """Return a formula (of edges, centers or aligned corners) that equals the table; None if there
+    is none. It takes no bytes, and shows the planner which elements each iteration reads."""
     corners = max(side.output - 1, 1)
     for division in (
         _Division(side.data, 0, side.output),

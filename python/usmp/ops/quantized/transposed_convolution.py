@@ -37,7 +37,7 @@ class TransposedSide:
         return te.reduce_axis((0, -(-self.kernel // self.stride)), name)
 
     def position(self, output: tirx.Var, step: tirx.IterVar) -> tirx.Expr:
-        """Return the element of the data that is `step` before the last that reaches `output`."""
+        """Return the data element that is `step` elements before the last that reaches `output`."""
         return tirx.floordiv(output + self.padding, self.stride) - step
 
     def tap(self, output: tirx.Var, step: tirx.IterVar) -> tirx.Expr:
@@ -65,7 +65,7 @@ def reached(
     *,
     ascending: bool = False,
 ) -> tuple[list[tirx.Expr], list[tirx.Expr], tirx.Expr | None]:
-    """Return row and column in data and kernel, and whether both exist; None if they always do.
+    """Return positions in the data, taps, and the condition that both exist; None if always.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def transpose_conv2d(
     layout: Layout,
     weight_quantization: Quantization,
 ) -> relax.Expr:
-    """Call a transposed convolution.
+    """Return the call of a transposed convolution.
 
     Parameters
     ----------

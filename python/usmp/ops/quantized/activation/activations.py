@@ -155,7 +155,7 @@ def logistic(
     Raises
     ------
     UnsupportedModelError
-        int16 with another output scale than 1/32768, or with zero points.
+        int16 with another output scale than 1/32768, zero points, or an input scale above 8/3.
     """
     if before.dtype == "int16":
         require_output(after, 1 / 32768, 0)
@@ -177,7 +177,7 @@ def tanh(
     Raises
     ------
     UnsupportedModelError
-        int16 with another output scale than 1/32768, or with zero points.
+        int16 with another output scale than 1/32768, zero points, or an input scale above 8/3.
     """
     if before.dtype == "int16":
         require_output(after, 1 / 32768, 0)
@@ -225,5 +225,6 @@ def _fixed_point_argument(value: int, before: Quantization) -> int:
 
 
 def input_radius(integer_bits: int, left_shift: int) -> int:
-    """Return the greatest magnitude that is a fixed-point number after the left shift."""
+    """Return the greatest magnitude that, shifted left, fits a number of `integer_bits` integer
+    bits (TFLite's CalculateInputRadius)."""
     return math.floor(((1 << integer_bits) - 1) * 2.0 ** (31 - integer_bits) / 2.0**left_shift)

@@ -96,7 +96,14 @@ def interpolation_table(
     zero_point: int,
     after: np.float32,
 ) -> np.ndarray:
-    """Return 513 values, int16 of scale `after`, of `function` of int16 with scale and zero point.
+    """Return 513 values of `function`, at equal steps over the range of int16 arguments.
+
+    Parameters
+    ----------
+    scale, zero_point
+        quantization of the int16 arguments.
+    after
+        scale of the values, which are int16 with zero point 0.
 
     Raises
     ------

@@ -30,7 +30,7 @@ def l2_normalize(
     Raises
     ------
     UnsupportedModelError
-        another output, or rows so long that their sum may leave int32.
+        another output, or rows so long that their sum of squares may leave int32.
     """
     rows, depth = shape_of(data)
     require_output(after, 1 / 128, 0)

@@ -22,7 +22,7 @@ from usmp.tir.intrinsics import INTERPOLATED_LOGISTIC, INTERPOLATED_TANH, SIGMOI
 ARGUMENT_FACTOR = 3
 """Multiplier of arguments of scale 2**-12."""
 _STEPS = 24
-"""Entries of the table for each 1 of the argument."""
+"""Entries of the table for each unit of the argument."""
 
 
 def sigmoid_table() -> np.ndarray:

@@ -59,7 +59,7 @@ def softmax_int16(
         raise UnsupportedModelError(
             f"a softmax of {depth} elements a row; at most {_LARGEST_DEPTH} are supported"
         )
-    # The argument of exp is scaled so that 65535 below the greatest element gives exp(-10).
+    # Scale the argument of exp so that the integer -65535 means -10.
     factor = quantize_multiplier(before.scale * beta / (10.0 / 65535.0))
 
     def compute(data: te.Tensor, exponentials: te.Tensor, corrections: te.Tensor) -> te.Tensor:
@@ -116,7 +116,7 @@ def _inside(argument: tirx.Expr) -> tirx.Expr:
 
 
 def exponential_table() -> np.ndarray:
-    """Return exp from -10 to 0, with 15 fractional bits."""
+    """Return the interpolation table of exp from -10 to 0, with 15 fractional bits."""
     span = np.float32(65535)
     return interpolation_table(
         lambda x: np.float32(math.exp(float(x))), np.float32(10) / span, 32767, _SCALE
@@ -124,7 +124,7 @@ def exponential_table() -> np.ndarray:
 
 
 def reciprocal_table() -> np.ndarray:
-    """Return 1 / (1 + x) from 0 to 1, with 15 fractional bits."""
+    """Return the interpolation table of 1 / (1 + x) from 0 to 1, with 15 fractional bits."""
     one = np.float32(1)
     return interpolation_table(lambda x: one / (one + x), one / np.float32(65535), -32768, _SCALE)
 

@@ -37,7 +37,7 @@ def accumulator_range(
     Raises
     ------
     UnsupportedModelError
-        an accumulator could exceed 32 bits, or 48 bits for int64.
+        an accumulator could exceed 32 bits, or 48 bits for int64; or a bias takes more than 48.
     """
     low, high = (limit - data.zero_point for limit in integer_limits(data.dtype))
     positive = np.maximum(weight, 0).sum(axis=1, dtype=np.int64)

@@ -196,5 +196,5 @@ def or_zero(condition: tirx.Expr | None, value: tirx.Expr) -> tirx.Expr:
 
 
 def int32(value: tirx.Expr | int) -> tirx.Expr:
-    """Return a constant of this type, or a cast of an expression."""
+    """Return an int32 constant of a number, or a cast of an expression to int32."""
     return tirx.IntImm("int32", value) if isinstance(value, int) else value.astype("int32")

@@ -101,7 +101,7 @@ def require_output(after: Quantization, scale: float, zero_point: int) -> None:
 
 
 def require_no_zero_points(quantizations: Sequence[Quantization]) -> None:
-    """Check that all zero points are 0 if the type, which is the same for all, is int16.
+    """Check that all zero points are 0 if the first type is int16.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Rescaling of arrays of accumulators at compile time, exactly like the emitted C.
 
-These functions are `usmp.ops.quantized.rescaling.fixed_point.multiply` in NumPy.
+`rescaled` is `usmp.ops.quantized.rescaling.fixed_point.multiply` in NumPy.
 """
 
 from __future__ import annotations
