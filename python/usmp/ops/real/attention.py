@@ -67,7 +67,7 @@ def attention(
     scale: float,
     is_causal: bool,
 ) -> relax.Expr:
-    """Call a PrimFunc that computes softmax(queries @ keys * scale + mask) @ values.
+    """Return the call of a PrimFunc: softmax(queries @ transposed keys * scale + mask) @ values.
 
     A query without visible keys gives zeros.
 

@@ -50,7 +50,7 @@ def bit_cast(builder: relax.BlockBuilder, data: Expr, dtype: str) -> Expr:
         [...], or if elements of `dtype` are `ratio` times as large, [..., ratio]. Not float16,
         which is computed in float32 (`WidenSmallFloats`).
     dtype
-        of the result, no truth values.
+        element type of the result, not bool.
 
     Returns
     -------

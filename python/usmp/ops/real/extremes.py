@@ -39,7 +39,7 @@ def extreme(
     keeps_axes
         whether the result has these axes, of extent 1.
     propagates_nan
-        whether the result is NaN if one of the elements is; else NaN is not ordered.
+        whether the result is NaN if one of the elements is; else it is arbitrary then.
     """
 
     def compute(data: te.Tensor) -> te.Tensor:
@@ -115,7 +115,8 @@ def first_extreme(
 ) -> Expr:
     """Return the position along an axis of the first largest or smallest element, as `dtype`.
 
-    The search starts with the first element. With `nan` "anywhere", NaN is found only there.
+    The search starts with the first element. With `nan` "anywhere", NaN is found only if it is the
+    first element, because comparisons with NaN are false.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 No index leads outside of its tensor. In ONNX, PyTorch and Relax, a negative index counts from the
 end of its axis; in TFLite it is outside. Outside of the axis, a read takes the nearest element, and
-a write is skipped. Indices are clamped before they are narrowed, because 2^32 is not 0.
+a write is skipped. Indices are clamped before they are narrowed, because 2**32 would become 0.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ def nearest(index: tirx.Expr, extent: int | tirx.Expr, *, from_end: bool = True)
 def outside(
     indices: np.ndarray, extents: Sequence[int], axes: Sequence[int], *, from_end: bool = True
 ) -> str | None:
-    """Return an error text about the first constant index outside of its axis, or None.
+    """Return an error text about the first constant index outside of its axis; None if all are in.
 
     Parameters
     ----------
     indices
         integers; with several axes, the last axis of the array is one index for each of them.
     extents, axes
-        of the tensor that is read or written, in the order of the positions.
+        extent and number of each indexed axis of the tensor.
     from_end
         whether negative indices count from the end.
     """

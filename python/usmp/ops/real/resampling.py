@@ -70,7 +70,7 @@ def copy_elements(
     Parameters
     ----------
     taps
-        for each axis that is resized.
+        the taps of each axis that is resized, by number of the axis.
     fill
         value of elements outside of an axis.
     """
@@ -101,7 +101,7 @@ def sum_taps(
     Parameters
     ----------
     taps
-        for each axis that is resized. A tap outside of an axis reads its first element.
+        the taps of each axis that is resized. A tap outside of an axis reads its first element.
     jointly
         whether one sum runs over the taps of all axes, as in PyTorch; else axes are summed one
         after the other, the most reduced axis first, as in onnxruntime.
@@ -138,7 +138,7 @@ def _summed(builder: relax.BlockBuilder, data: Expr, taps: Mapping[int, AxisTaps
 
 
 def fill_outside(data: Expr, taps: Mapping[int, AxisTaps], fill: float) -> Expr:
-    """Return a resized tensor with the value `fill` outside of the input."""
+    """Return a resized tensor with `fill` in the elements that have a tap outside of the input."""
     inside = np.ones(shape_of(data), bool)
     for number, axis in taps.items():
         view = [1] * inside.ndim

@@ -204,7 +204,7 @@ def scattered_to_constant(
     initial: tirx.Expr | None = None,
     from_end: bool = True,
 ) -> relax.Expr:
-    """Append a call of a PrimFunc that writes updates into equal elements, in their order.
+    """Append a call of a PrimFunc that fills a tensor and writes updates into it, in their order.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ _COMBINATIONS: dict[SegmentReduction, Combination] = {
 
 
 def _identity(dtype: str, reduction: SegmentReduction) -> tirx.Expr:
-    """Return what a segment without elements has."""
+    """Return the initial value of a segment, the result of one without elements."""
     if reduction == "min":
         return tirx.max_value(dtype)
     if reduction == "max":

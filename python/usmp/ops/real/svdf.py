@@ -32,7 +32,7 @@ class FloatSvdf:
     bias
         (units), or None.
     units
-        a divisor of the number of filters.
+        number of units, a divisor of the number of filters.
     activation
         of the output.
     """

@@ -94,7 +94,7 @@ def _function(
                             )
                         ):
                             best[0] = step
-                    # There may be no next element if NaN is not ordered.
+                    # With NaN "anywhere", there may be no next element: take the first one.
                     last[0] = T.max(best[0], 0)
                     elements[row, k, column] = data[row, last[0], column]
                     places[row, k, column] = T.Cast(place_type, last[0])
