@@ -1,7 +1,7 @@
 """The part of each operand that an operator reads for a part of its output, along one axis.
 
-The indices of the loads determine it, for any operator: elements at two indices of the axis are
-computed alike, except for the indices of their loads and for padding.
+The indices of the loads determine this part, for any operator: elements at two indices of the axis
+are computed alike, except for the indices of their loads and for padding.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class AxisRead:
     Parameters
     ----------
     axis
-        of the operand.
+        axis of the operand.
     stride
         distance of the first indices for two neighboring indices of the output: at least 1.
     first
@@ -72,7 +72,7 @@ class AxisNest:
     iterator
         the iterator that is the index on the axis.
     value
-        of an element; indices of its loads are relative to the first index that they read.
+        value of an element; indices of its loads on the axis are relative to `stride * iterator`.
     """
 
     nest: Nest
@@ -121,7 +121,7 @@ class AxisAccess:
 
     @cached_property
     def alike(self) -> Interval:
-        """The longest interval of indices that are computed alike, without padding."""
+        """Indices that all nests compute alike: the common part of their longest intervals."""
         intervals = [_alike(nest, self.extent) for nest in self.nests]
         begins, ends = zip(*intervals, strict=True)
         return max(begins), min(ends)
@@ -201,7 +201,7 @@ class _Reader:
         return True
 
     def _iterator(self, analyzer: Analyzer, nest: Nest, loads: list[TensorLoad]) -> Var | None:
-        """Return the iterator of the nest that is the index on the axis."""
+        """Return the iterator of the nest that is the index on the axis; None if none is."""
         indices = [load.indices[self.axes[load.source]] for load in loads]
         simplified = [analyzer.simplify(index) for index in indices]
         # The index of an axis with a single element is simplified to 0.
@@ -233,7 +233,7 @@ class _Reader:
     def _relative(
         self, analyzer: Analyzer, nest: Nest, iterator: Var, axis: int, loads: list[TensorLoad]
     ) -> tirx.Expr | None:
-        """Return the value with indices relative to the first index that it reads.
+        """Return the value with indices on the axis relative to `stride * iterator`.
 
         Returns
         -------

@@ -79,7 +79,7 @@ class Form:
     func
         the PrimFunc in blocks. Its last parameter is the output.
     nests
-        one for each block, in order. Each writes another buffer, and none writes an operand.
+        one for each block, in order. Each writes a buffer of its own, and none an operand.
     """
 
     func: tirx.PrimFunc
@@ -103,7 +103,7 @@ def form_of(func: tirx.PrimFunc) -> Form | None:
     -------
     Form | None
         None if it has other statements than nests with constant bounds, if it accesses memory by
-        other means than loads and stores, or if a buffer is not dense.
+        other means than loads and stores, or if a buffer is not dense or is written by two blocks.
     """
     blocks = _blocks(func)
     if blocks is None or not all(tirx.is_buffer_var(param) for param in func.params):

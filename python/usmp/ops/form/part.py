@@ -128,7 +128,8 @@ class _Moved:
     def _decided(
         self, expr: tirx.Expr, condition: tirx.Expr, then: Any, otherwise: Any, make: Any
     ) -> tirx.Expr:
-        """Fold the conditions of a choice that all iterations meet, or none."""
+        """Drop the conditions of a choice that all iterations meet; take the other value if no
+        iteration meets one."""
         simplified = [(term, self.analyzer.simplify(term)) for term in conjuncts(condition)]
         if any(is_const_int(term, 0) for _, term in simplified):
             return otherwise
