@@ -21,10 +21,10 @@ def saturated_int16(value: tirx.Expr) -> tirx.Expr:
 
 
 def uint32(value: int) -> tirx.Expr:
-    """Return a constant of this type."""
+    """Return a uint32 constant."""
     return tirx.IntImm("uint32", value)
 
 
 def uint64(value: tirx.Expr | int) -> tirx.Expr:
-    """Return a constant of this type, or a cast of an expression."""
+    """Return a uint64 constant of a number, or a cast of an expression to uint64."""
     return tirx.IntImm("uint64", value) if isinstance(value, int) else value.astype("uint64")

@@ -18,7 +18,8 @@ from usmp.tir.nodes import sequence
 _SNR_BITS, _GAIN_OUTPUT_BITS = 12, 6
 """Fractional bits of the signal-to-noise ratio, and of the output of the gain control."""
 GAIN_TABLE_SIZE = 4 * 32 - 6 + 3
-"""Entries: values of 0, 1 and 2; then three coefficients and a gap for each number of bits."""
+"""Entries of the gain table: gains for a noise of 0, 1 and 2; then three coefficients and a gap for
+each number of bits of the noise."""
 _GAIN_POSITION_BITS = 10
 
 _LOG_BITS, _SEGMENT_BITS = 16, 7
@@ -168,7 +169,7 @@ def _aligned(value: tirx.Expr, bits: tirx.Expr, target: int) -> tirx.Expr:
 
 
 def _shrunk(ratio: tirx.Expr) -> tirx.Expr:
-    """Return x * x / 4 below 2, else x - 1."""
+    """Return x * x / 4 if the signal-to-noise ratio x is below 2, else x - 1."""
     square = (ratio * ratio) >> uint32(2 + 2 * _SNR_BITS - _GAIN_OUTPUT_BITS)
     line = (ratio >> uint32(_SNR_BITS - _GAIN_OUTPUT_BITS)) - uint32(1 << _GAIN_OUTPUT_BITS)
     return tirx.Select(ratio < uint32(2 << _SNR_BITS), square, line)

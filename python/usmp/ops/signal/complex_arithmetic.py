@@ -137,7 +137,7 @@ class Steps:
     statements: list[tirx.Stmt] = field(default_factory=list)
 
     def keep(self, name: str, value: Complex) -> Complex:
-        """Declare a variable of the arithmetic's type, and return its number."""
+        """Declare variables of the arithmetic's type for both parts; return the number in them."""
         parts = []
         for suffix, part in (("real", value.real), ("imaginary", value.imaginary)):
             variable = Local.of(f"{name}_{suffix}", self.arithmetic.dtype)

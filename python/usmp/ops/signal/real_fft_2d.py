@@ -86,7 +86,7 @@ def rfft_2d(builder: relax.BlockBuilder, data: relax.Expr, height: int, width: i
 
 
 def _inside(index: Index, extent: int, length: int) -> list[tirx.Expr]:
-    """Return the condition that the data has an element; none if it has all."""
+    """Return the condition that the data has the element `index`; no condition if it has all."""
     return [index < tirx.IntImm("int32", extent)] if extent < length else []
 
 
