@@ -1,7 +1,8 @@
 """One step of recurrent layers, for one row of a batch.
 
 A step reads the whole previous hidden state, so the new hidden state of a unit is first stored
-elsewhere: in the output, or in a scratch row if there is no output.
+elsewhere: in the output, or in a scratch row if there is no output. A `GruCell` without
+`resets_after` has the previous state times the reset gate in a scratch row instead.
 
 Source: ONNX operators, LSTM, GRU and RNN, for the equations.
 """
@@ -58,15 +59,15 @@ class CellStep:
         return self.states[0]
 
     def sum(self, name: str, gate: int, u: tirx.Expr) -> tuple[Local, list[tirx.Stmt]]:
-        """Declare a sum for a unit of a gate, which starts from both biases."""
+        """Return a sum for a unit of a gate, and statements that declare it from both biases."""
         return self._sum(name, gate, u, self.bias, self.hidden_bias)
 
     def sum_of_data(self, name: str, gate: int, u: tirx.Expr) -> tuple[Local, list[tirx.Stmt]]:
-        """Declare a sum for a unit of a gate, which starts from the bias of the data."""
+        """Return a sum for a unit of a gate, and statements that declare it from `bias`."""
         return self._sum(name, gate, u, self.bias)
 
     def sum_of_hidden(self, name: str, gate: int, u: tirx.Expr) -> tuple[Local, list[tirx.Stmt]]:
-        """Declare a sum for a unit of a gate, which starts from the bias of the hidden state."""
+        """Return a sum for a unit of a gate, and statements that declare it from `hidden_bias`."""
         return self._sum(name, gate, u, self.hidden_bias)
 
     def _sum(
@@ -109,11 +110,11 @@ class CellStep:
         return loop("k", extent, products)
 
     def wait(self, value: tirx.Expr, u: tirx.Expr) -> tirx.Stmt:
-        """Store the new hidden state of a unit elsewhere until `keep`."""
+        """Store the new hidden state of a unit in the output or a scratch row, until `keep`."""
         return (self.output or self.scratch[0]).store(value, u)
 
     def keep(self) -> tirx.Stmt:
-        """Copy the stored elements to the hidden state."""
+        """Copy the new hidden state from the output or scratch row to the state."""
         waiting = self.output or self.scratch[0]
         return loop("u", self.units, lambda u: self.hidden.store(waiting.load(u), u))
 

@@ -54,11 +54,11 @@ def recurrent_layer(
         of float32, with axes t, b and u.
     states
         hidden state, and for an LSTM the cell state, before the first step: axes b, u and perhaps
-        d. They are updated in place. A type stands for a new state, which is 0 before the first
-        step.
+        d. They are updated in place. A state that is only a type is created, and is 0 before the
+        first step.
     output
         tensor for the hidden state after each step: axes t, b, u and perhaps d; other directions
-        are not changed. A type stands for a new tensor; None if nothing reads the output.
+        are not changed. If it is only a type, it is created; None if nothing reads the output.
     backwards
         whether to run from the last step to the first.
 
