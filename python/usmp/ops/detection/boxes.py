@@ -11,7 +11,7 @@ from usmp.tir.nodes import sequence
 
 ZERO = tirx.FloatImm("float32", 0.0)
 NOTHING = tirx.IntImm("int32", -1)
-"""The index of no box."""
+"""The index that means no box."""
 
 
 def intersection_over_union(

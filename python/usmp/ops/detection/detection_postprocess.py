@@ -220,7 +220,7 @@ class _Selection:
         ]
 
     def regular(self, first: int) -> list[tirx.Stmt]:
-        """Return a selection in which boxes compete within classes; the best boxes of all remain.
+        """Return a selection in which boxes compete within classes; the best of all classes remain.
 
         Stored scores stay in descending order, and equal scores in the order of their insertion.
         """
