@@ -66,8 +66,8 @@ class AcceleratorOperator(FFIObject):
 class AcceleratorFunction(FFIObject):
     """A function that the user provides: its C declaration, and its operators.
 
-    The handle of the accelerator follows its tensors. It returns 0, or an error; or nothing, if it
-    cannot fail.
+    In C, the handle of the accelerator follows the tensors. The function returns 0 or an error, or
+    nothing if it cannot fail.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class AcceleratorFunction(FFIObject):
     parameters
         inputs, constants, outputs and workspace, in the order of C.
     operators
-        in the order of computation.
+        its operators, in the order of computation.
     can_fail
         whether it returns a status.
     index

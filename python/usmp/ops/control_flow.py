@@ -35,7 +35,7 @@ class ControlFlow:
         result; then its condition, if any, which returns a bool. For a choice, the bodies for true
         and for false; its condition is the first tensor, a bool, which bodies do not get.
     trips
-        iterations of a loop; -1 while its condition is true, 0 for a choice.
+        iterations of a loop; -1 if it runs while its condition is true; 0 for a choice.
     carried
         number of tensors that each iteration updates.
     scanned

@@ -18,9 +18,9 @@ class Run:
     Parameters
     ----------
     buffer
-        of int8 or int16.
+        the buffer, of int8 or int16.
     indices
-        of the first element.
+        indices of the first element.
     distance
         elements from one pixel or channel to the next.
     """
@@ -132,7 +132,7 @@ def column_products(data: Run, matrix: Run, n: int, offset: int, acc: tirx.Var) 
     Parameters
     ----------
     matrix
-        rows of the matrix, from the first of the columns on.
+        the first row of the matrix, from the first summed column on; `distance` is that of rows.
     acc
         (columns) of int32.
     """

@@ -16,7 +16,7 @@ def float_transpose_conv2d(
     bias: np.ndarray | None,
     sides: tuple[TransposedSide, TransposedSide],
 ) -> relax.Expr:
-    """Call a transposed convolution of float32.
+    """Return the call of a transposed convolution of float32.
 
     The reference kernels scatter each element of the data in order. Each sum thus adds rows,
     columns and channels in ascending order, and the bias last.

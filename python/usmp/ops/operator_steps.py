@@ -41,7 +41,7 @@ def steps_of(func: tirx.PrimFunc, name: str) -> Sequence[OperatorStep]:
 
 
 def _window(operator: QuantizedOp, func: tirx.PrimFunc) -> tuple[Pair, Pair, Pair]:
-    """Return kernel, strides and dilations."""
+    """Return kernel, strides and dilations; empty if the operator has none."""
     if isinstance(operator, PoolOp):
         return operator.kernel, operator.strides, operator.dilations
     if not isinstance(operator, Conv2d | DepthwiseConv2d | TransposeConv2d):

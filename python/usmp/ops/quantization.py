@@ -51,7 +51,7 @@ class Quantization:
 
     @property
     def is_per_tensor(self) -> bool:
-        """Whether one scale holds for all elements."""
+        """Whether all elements have the same scale."""
         return len(self.scales) == 1
 
     def limits(self) -> OutputLimits:

@@ -44,7 +44,7 @@ class StoredWeight:
     zero_point: int = 0
 
     def in_shape(self, stored: np.ndarray) -> StoredWeight:
-        """Return the weight with its stored numbers in another order."""
+        """Return a weight of the same scales and zero point, with other stored numbers."""
         return StoredWeight(stored, self.scales, self.zero_point)
 
 
@@ -57,7 +57,7 @@ def conv2d(
     *,
     channel_first: bool = False,
 ) -> relax.Expr:
-    """Call a convolution, grouped if the weight has fewer channels than the data.
+    """Return the call of a convolution, grouped if the weight has fewer channels than the data.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def depthwise_conv2d(
     bias: np.ndarray | None,
     window: Window,
 ) -> relax.Expr:
-    """Call a depthwise convolution.
+    """Return the call of a depthwise convolution.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def transpose_conv2d(
     bias: np.ndarray | None,
     sides: tuple[TransposedSide, TransposedSide],
 ) -> relax.Expr:
-    """Call a transposed convolution.
+    """Return the call of a transposed convolution.
 
     Parameters
     ----------

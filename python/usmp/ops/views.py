@@ -139,8 +139,8 @@ def parts_of(call: Call) -> list[AxisRanges] | None:
     Parameters
     ----------
     call
-        of one of `PARTS`. The parts are the results of a slice or split, whose operand is the
-        whole, or the operands of a concat, whose result is the whole.
+        a call of one of `PARTS`. The parts are the results of a slice or split, whose operand is
+        the whole, or the operands of a concat, whose result is the whole.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def part_offsets(call: Call) -> list[int] | None:
     Parameters
     ----------
     call
-        of one of `PARTS`; see `parts_of`.
+        a call of one of `PARTS`; see `parts_of`.
 
     Returns
     -------

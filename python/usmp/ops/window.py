@@ -75,7 +75,7 @@ class Window:
 
     @property
     def is_pointwise(self) -> bool:
-        """Whether each output is made of the pixel there."""
+        """Whether each output reads only the pixel of the data at its own position."""
         is_single = self.kernel == self.strides == (1, 1) and self.padding == (0, 0)
         return is_single and self.output == self.data
 
@@ -136,7 +136,7 @@ class Window:
         return counts[0] * counts[1]
 
     def tap_counts(self) -> list[int]:
-        """Return all possible values of `taps_inside`."""
+        """Return all possible values of `taps_inside`, in ascending order."""
         counts: list[set[int]] = []
         for side in (0, 1):
             origins = [

@@ -52,7 +52,7 @@ def _indices(call: Call, expr: Expr, axes: Sequence[int]) -> _Indices:
 
 
 def take(builder: relax.BlockBuilder, call: Call) -> Expr:
-    """Rewrite `R.take`; with TVM's rule if its mode says what an index outside of the axis reads."""
+    """Rewrite `R.take`; by TVM if its mode says what an index outside of the axis reads."""
     data, expr = call.args
     legalize = call.op.get_attr("FLegalize")
     if call.attrs.mode != "fast":
