@@ -51,7 +51,7 @@ class AcceleratorOperator(FFIObject):
     attributes
         name -> value of another parameter of the operator, as data for JSON.
     quantization
-        of an integer operator: "inputs" and "outputs" -> quantization of each tensor, as in its
+        for an integer operator: "inputs" and "outputs" -> quantization of each tensor, as in its
         record (`usmp.ops.records.QuantizedOp`); empty for other operators.
     """
 

@@ -25,7 +25,7 @@ class QuantizedSlices:
     Parameters
     ----------
     integers
-        of the tensor's shape, int8.
+        the integers, of int8, in the shape of the tensor.
     scales
         (slices) of float32.
     offsets

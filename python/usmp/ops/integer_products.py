@@ -42,9 +42,9 @@ def matmul(
     Parameters
     ----------
     left, right
-        of int8 or uint8, of two axes or more.
+        tensors of int8 or uint8 with two axes or more.
     left_zero_point, right_zero_point
-        of the same types: (1) each, or (columns) for right.
+        zero points of the same types: (1) each, or (columns) for right.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def convolution(
     weight
         (output channels, channels / groups, ...) of int8 or uint8.
     data_zero_point, weight_zero_point
-        of the same types: (1) each, or (output channels) for the weight.
+        zero points of the same types: (1) each, or (output channels) for the weight.
 
     Returns
     -------

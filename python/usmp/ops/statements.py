@@ -39,7 +39,7 @@ def call_in_place(
     record
         the record of an integer operator, else None.
     attributes
-        of the PrimFunc.
+        attributes of the PrimFunc.
 
     Returns
     -------

@@ -34,9 +34,9 @@ class StoredWeight:
     stored
         integers of 8 bits, or float16.
     scales
-        of float32, one, or one for each output channel; None if all are 1.
+        scales of float32: one, or one for each output channel; None if all are 1.
     zero_point
-        of the whole weight; 0 with `QuantizedSlices`.
+        zero point of the whole weight; 0 with `QuantizedSlices`.
     """
 
     stored: np.ndarray

@@ -87,9 +87,9 @@ class AxisAccess:
     Parameters
     ----------
     form
-        of the operator.
+        form of the operator.
     axis, extent
-        of the output.
+        axis and extent of the output.
     reads
         index of a parameter -> the indices that each index of the output reads of this operand.
     nests

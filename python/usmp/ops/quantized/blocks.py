@@ -31,7 +31,7 @@ def space_to_batch(
     padding
         elements of `value` before and after each image axis.
     quantization
-        of input and output, for the record.
+        quantization of input and output, for the record.
     """
     batch, *extents = shape_of(data)
     dtype = str(data.ty.dtype)
@@ -81,7 +81,7 @@ def batch_to_space(
     crops
         elements that are cut off at both ends of each image axis.
     quantization
-        of input and output, for the record.
+        quantization of input and output, for the record.
     """
     batches, *extents = shape_of(data)
     batch = batches // prod(block)

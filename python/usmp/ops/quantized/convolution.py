@@ -46,9 +46,9 @@ def conv2d(
     bias
         (output channels) of int32 or int64, or None.
     quantization
-        of the data.
+        quantization of the data.
     weight_quantization
-        of the weight, with a single zero point.
+        quantization of the weight, with a single zero point.
     out_layout
         layout of the output; by default, the layout of the data.
     """

@@ -35,9 +35,9 @@ def fully_connected(
     bias
         (outputs) of int32 or int64, or None.
     quantization
-        of the data.
+        quantization of the data.
     weight_quantization
-        of the weight, with a single zero point.
+        quantization of the weight, with a single zero point.
     """
     rows, depth = shape_of(data)
     weight_zero_point = weight_quantization.zero_points[0]

@@ -41,8 +41,8 @@ class ExplicitPadding:
 def explicit_padding(
     builder: relax.BlockBuilder, data: relax.Expr, value: int, layout: Layout
 ) -> ExplicitPadding | None:
-    """Return the padding of rows and columns with `value` that computes `data`; None if other
-    operators do."""
+    """Return the padding of rows and columns with `value` that computes `data`; None if there
+    is no such padding."""
     if not isinstance(data, tvm.ir.Var):
         return None
     bound = builder.lookup_binding(data)

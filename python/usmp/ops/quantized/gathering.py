@@ -34,7 +34,7 @@ def gather(
     batch_axes
         number of leading axes that data and indices share.
     quantization
-        of data and output, for the record.
+        quantization of data and output, for the record.
     """
     extents = shape_of(data)
     index_shape = shape_of(indices)
@@ -68,7 +68,7 @@ def gather_nd(
     indices
         (..., n) integers: a position on each of the first n axes of the data.
     quantization
-        of data and output, for the record.
+        quantization of data and output, for the record.
     """
     *outer, axes = shape_of(indices)
     position = partial(nearest, from_end=False)
@@ -94,7 +94,7 @@ def update_slice(
     begins
         (axes) integers.
     quantization
-        of data, update and output, for the record.
+        quantization of data, update and output, for the record.
     """
     extents, sizes = shape_of(data), shape_of(update)
 

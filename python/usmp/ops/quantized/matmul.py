@@ -35,13 +35,13 @@ def batch_matmul(
     Parameters
     ----------
     quantizations
-        of left, right and output: all int8 or all int16; right may always be int8.
+        quantizations of left, right and output: all int8 or all int16; right may always be int8.
     transposed
         whether left is (..., depth, rows), and whether right is (..., columns, depth).
     limits
-        of the output; by default, of its type.
+        limits of the output; by default, of its type.
     rounding
-        of the sums; by default, TFLite's rounding for the type.
+        rounding of the sums; by default, TFLite's rounding for the type.
     product_scale
         product of the scales of left and right, as the kernel rounds it; by default, exact.
 

@@ -27,7 +27,7 @@ def mirror_pad(
     repeats_border
         whether a mirror image includes the element at the border.
     quantization
-        of input and output, for the record.
+        quantization of input and output, for the record.
     """
     extents = shape_of(data)
     shape = [e + before + after for e, (before, after) in zip(extents, padding, strict=True)]

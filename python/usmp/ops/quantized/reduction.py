@@ -162,9 +162,9 @@ def argmax(
     Parameters
     ----------
     dtype
-        of the output.
+        element type of the output.
     quantization
-        of the data, for the record.
+        quantization of the data, for the record.
 
     Raises
     ------

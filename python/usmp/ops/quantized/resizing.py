@@ -89,8 +89,8 @@ class Resize:
         return place + (scale // 2 - (1 << (_BITS - 1))) if self.half_pixel_centers else place
 
     def interpolation(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the elements of the data before and after each element of the output, int16 or
-        int32, and the weight of the element after it, in single precision.
+        """Return the indices (int16 or int32) of the data elements before and after each output
+        element, and the weight of the one after it, in single precision.
 
         TFLite's ComputeInterpolationValues.
         """
@@ -135,7 +135,7 @@ def resize_nearest(
     Parameters
     ----------
     quantization
-        of data and output, for the record.
+        quantization of data and output, for the record.
     """
     shape = _output_shape(data, sides, layout)
     tables = [side.nearest() for side in sides]
@@ -217,7 +217,7 @@ def resize_bilinear(
     data
         an image of int8 or int16.
     quantization
-        of data and output, for the record.
+        quantization of data and output, for the record.
     """
     shape = _output_shape(data, sides, layout)
     dtype = str(data.ty.dtype)

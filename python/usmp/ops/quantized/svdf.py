@@ -89,7 +89,7 @@ def svdf(
     state
         (batch, filters * memory) of int8 or int16, filter by filter.
     quantizations
-        of data, state and output.
+        quantizations of data, state and output.
 
     Raises
     ------

@@ -107,9 +107,9 @@ def transpose_conv2d(
     sides
         rows and columns.
     quantization
-        of the data.
+        quantization of the data.
     weight_quantization
-        of the weight, with a single zero point.
+        quantization of the weight, with a single zero point.
     """
     outputs, _, _, channels = weight.shape
     weight_zero_point = weight_quantization.zero_points[0]

@@ -24,7 +24,7 @@ def update_cache(
     cache
         [batch, ...].
     update
-        of the shape of the cache, with at most as many elements along the axis.
+        new elements, of the shape of the cache except for a smaller or equal extent of the axis.
     begins
         [batch], int64: position of the first new element of each batch.
     axis

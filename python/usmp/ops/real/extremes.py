@@ -215,7 +215,7 @@ def max_pool_with_places(
     data
         [batch, channels, *image].
     kernel, strides, dilations
-        of the window, in elements along each axis of the image.
+        extents, strides and dilations of the window, in elements along each axis of the image.
     padding
         elements before and after each of these axes.
     first_axis_fastest

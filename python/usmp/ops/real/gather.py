@@ -52,7 +52,7 @@ def _indices(call: Call, expr: Expr, axes: Sequence[int]) -> _Indices:
 
 
 def take(builder: relax.BlockBuilder, call: Call) -> Expr:
-    """Rewrite `R.take`; by TVM if its mode says what an index outside of the axis reads."""
+    """Rewrite `R.take`; as TVM does if its mode says what an index outside of the axis reads."""
     data, expr = call.args
     legalize = call.op.get_attr("FLegalize")
     if call.attrs.mode != "fast":
@@ -169,7 +169,7 @@ class PickedPart:
     Parameters
     ----------
     shape
-        of the result.
+        shape of the result.
     first, last
         the axes [first, last) of the result are the axes of the indices.
     kept
@@ -196,7 +196,7 @@ def picked_part(shape: Sequence[int], given: Sequence[tuple[int, Expr]]) -> Pick
     Parameters
     ----------
     shape
-        of the tensor.
+        shape of the tensor.
     given
         indexed axes of the tensor, in order, and their indices.
     """

@@ -22,9 +22,9 @@ def nearest(index: tirx.Expr, extent: int | tirx.Expr, *, from_end: bool = True)
     Parameters
     ----------
     index
-        of any integer type.
+        an index of any integer type.
     extent
-        of the axis, at least 1; an expression if it is known only at runtime.
+        extent of the axis, at least 1; an expression if it is known only at runtime.
     from_end
         whether a negative index counts from the end.
 
@@ -95,7 +95,7 @@ def counted_from_start(indices: np.ndarray, extents: Sequence[int]) -> np.ndarra
     indices
         integers; with several extents, the last axis of the array is one index for each of them.
     extents
-        of the axes.
+        extents of the axes.
     """
     sizes = np.array(extents if len(extents) > 1 else extents[0], np.int64)
     counted = np.where(indices < 0, indices + sizes, indices)

@@ -30,7 +30,7 @@ def matmul_of_views(
     elements
         read the matrices [*batch, rows, depth] and [*batch, depth, columns] from the sources.
     shape
-        of the product: [*batch, rows, columns].
+        shape of the product: [*batch, rows, columns].
     depth
         number of products that are summed for each element.
     """

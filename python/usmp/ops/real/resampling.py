@@ -27,7 +27,7 @@ class AxisTaps:
     positions
         [extent of the output, taps], int32; -1 for elements outside, which read a fill value.
     weights
-        of the same shape.
+        weights of these elements, of the same shape.
     """
 
     positions: np.ndarray

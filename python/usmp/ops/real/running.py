@@ -25,7 +25,7 @@ def running(
     backwards: bool = False,
     record: QuantizedOp | None = None,
 ) -> relax.Expr:
-    """Combine each element with the elements before it along `axis`; keep the element type.
+    """Return each element combined with the elements before it along `axis`, of the same type.
 
     Parameters
     ----------

@@ -174,7 +174,7 @@ def scattered(
     tensors
         the tensor to copy, the indices, and the updates.
     extents
-        of the loops over the updates; the updates are broadcast to these extents.
+        extents of the loops over the updates; the updates are broadcast to these extents.
     coordinates
         maps an iteration to the coordinates of its update.
     """

@@ -19,7 +19,7 @@ def count_before(
     boundaries
         sorted, [n], or [*rows, n] with a sorted row for each row of the values.
     values
-        of the type of the boundaries.
+        the values to search for, of the type of the boundaries.
     includes_equal
         whether a boundary that is equal to a value comes before it.
     """

@@ -34,7 +34,7 @@ class FloatSvdf:
     units
         number of units, a divisor of the number of filters.
     activation
-        of the output.
+        activation of the output.
     """
 
     features: np.ndarray

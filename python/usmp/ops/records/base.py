@@ -102,7 +102,7 @@ class RoundedOp(QuantizedOp):
     Parameters
     ----------
     rounding
-        of the product.
+        rounding of the product.
     """
 
     rounding: Rounding = Rounding.TWICE

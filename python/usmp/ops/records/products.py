@@ -24,7 +24,7 @@ class WeightedOp(QuantizedOp):
     clamp
         least and greatest integer of the output.
     rounding
-        of the product of an accumulator with its factor.
+        rounding of the product of an accumulator with its factor.
     """
 
     input_zero_point: int = field(init=False)
@@ -105,7 +105,7 @@ class BatchMatmul(QuantizedOp, kind="batch_matmul"):
     clamp
         least and greatest integer of the output.
     rounding
-        of the product of a sum with the factor; None for TFLite's rounding of the type.
+        rounding of the product of a sum with the factor; None for TFLite's rounding of the type.
     """
 
     transposed: tuple[bool, bool]

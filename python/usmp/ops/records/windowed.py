@@ -17,7 +17,7 @@ class WindowedOp(QuantizedOp):
     Parameters
     ----------
     layout
-        of the data and of the output.
+        layout of the data and of the output.
     strides, dilations
         steps in the data from one output, or tap, to the next.
     padding
@@ -62,7 +62,7 @@ class AveragePool(PoolOp, kind="average_pool"):
     counts_padding
         whether padding counts as zeros; else the mean is over the elements inside the data.
     rounding
-        of the product with the factor between the scales.
+        rounding of the product with the factor between the scales.
     """
 
     counts_padding: bool

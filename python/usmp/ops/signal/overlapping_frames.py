@@ -18,7 +18,7 @@ def frames_of(
     data
         [batch, samples, parts].
     length
-        of a frame, in samples.
+        length of a frame, in samples.
     hop
         samples from the start of a frame to the start of the next one.
     window

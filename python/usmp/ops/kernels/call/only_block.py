@@ -10,7 +10,7 @@ from usmp.ops.form import form_of
 def only_block(func: tirx.PrimFunc) -> s_tir.SBlock | None:
     """Return the block of an operator that is one block and stores each output element once.
 
-    None if there are several blocks, a condition, a reduction, scratch memory, or no element.
+    None if there are several blocks, a predicate, a reduction, scratch memory, or no element.
     """
     form = form_of(func)
     if form is None or len(form.nests) != 1:

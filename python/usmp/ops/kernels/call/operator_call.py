@@ -54,8 +54,8 @@ class OperatorCall:
 
     @cached_property
     def window_parts(self) -> OperatorParts | None:
-        """Its reduction and epilogue, if it moves a kernel window over images. Rows and columns
-        whose windows lie outside the data need no accumulator."""
+        """Its reduction and epilogue, if it moves a kernel window over images; else None. Rows and
+        columns whose windows lie outside the data need no accumulator."""
         return self._parts if self._parts and self._parts.covers_batches_and_channels else None
 
     @cached_property
@@ -64,7 +64,7 @@ class OperatorCall:
 
     @cached_property
     def weighted(self) -> WeightedOperator | None:
-        """Its parts and constants, if it sums products of int8 data and constant weights."""
+        """Its parts and constants; None unless it sums products of data and constant weights."""
         record = weighted_record(self.records)
         if record is None or self.ending is None:
             return None

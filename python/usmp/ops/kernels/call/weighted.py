@@ -123,7 +123,7 @@ class Ending:
     Parameters
     ----------
     records
-        bias and factors of all channels; None if the operator's own expression is kept.
+        bias and factors of all channels; None if the operator's own expression rescales.
     is_folded
         whether the zero point's products over all taps are folded into the bias.
     rescales_together
@@ -253,7 +253,8 @@ def weighted_operator(
     parts: OperatorParts,
     ending: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> WeightedOperator | None:
-    """Read a PrimFunc that sums products of int8 data and constant int8 weights; None for others.
+    """Return a PrimFunc that sums products of int8 data and constant weights, with its constants;
+    None for other PrimFuncs.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def loop_by_tiles(
     Parameters
     ----------
     sizes
-        of tiles, in elements: the greatest first, 1 last. As many tiles of each size as fit.
+        sizes of tiles, in elements: the greatest first, 1 last. As many tiles of each size as fit.
     """
     parts = []
     begin = 0

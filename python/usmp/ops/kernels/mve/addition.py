@@ -104,7 +104,8 @@ def addition_of(value: tirx.Expr, core: Core) -> Addition | None:
 
 
 def addition_after(operator: WeightedOperator, ending: VectorEnding, core: Core) -> Compute | None:
-    """Return an epilogue that adds a tensor to clamped int8 values; None if `ending` has none.
+    """Return an epilogue that adds a tensor to clamped int8 values; None unless `ending` does so
+    and vectors can compute it.
 
     Functions of one element may come before and after the addition. Those before it are computed in
     place, in the line that the epilogue reads.

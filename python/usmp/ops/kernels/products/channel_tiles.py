@@ -177,9 +177,9 @@ class _Tiles:
     Parameters
     ----------
     dtype
-        of the accumulators.
+        element type of the accumulators.
     sizes
-        of tiles, in elements of the last axis, the greatest first.
+        sizes of tiles, in elements of the last axis, the greatest first.
     """
 
     parts: OperatorParts
@@ -352,7 +352,7 @@ def _is_linear(expr: tirx.Expr) -> bool:
 
 
 def _unguarded(expr: tirx.Expr) -> tirx.Expr:
-    """Return `expr` as it is where its guards hold."""
+    """Return `expr` without its guards: its value where they hold."""
 
     def chosen(call: Call) -> tirx.Expr:
         return call.args[1] if is_op(call, "prim.if_then_else") else call

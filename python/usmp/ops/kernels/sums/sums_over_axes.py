@@ -127,5 +127,5 @@ def _channels(sums: SumsOverAxes, b: tirx.Expr) -> tirx.Stmt:
 
 
 def _flat(buffer: tirx.Var, index: tirx.Expr) -> list[tirx.Expr]:
-    """Return indices of the element at an offset, all of it in the last index."""
+    """Return indices of the element at an offset; the last index is the whole offset."""
     return [*(tirx.IntImm("int32", 0) for _ in buffer.shape[1:]), index]

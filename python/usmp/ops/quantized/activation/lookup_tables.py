@@ -68,7 +68,7 @@ def gelu(
     after: Quantization,
     approximate: bool,
 ) -> relax.Expr:
-    """Return x times the cumulative normal distribution at x, 8 bits; by tanh if `approximate`."""
+    """Return x times the cumulative normal distribution at x; by tanh if `approximate`; 8 bits."""
     one, half = np.float32(1), np.float32(0.5)
     minus_root = np.float32(-math.sqrt(0.5))
 

@@ -23,7 +23,7 @@ class Rescale:
     output
         quantization of the output.
     limits
-        of the output.
+        limits of the output.
     rounding
         how the product with the factor is rounded.
     """

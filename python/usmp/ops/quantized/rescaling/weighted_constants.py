@@ -32,7 +32,7 @@ def weighted_constants(
     weight
         (channels, taps) of integers of 8 bits or more.
     zero_point
-        of the weight.
+        zero point of the weight.
     bias
         (channels) of int32 or int64, or None.
     data
@@ -60,7 +60,7 @@ def without_channels(
     Parameters
     ----------
     quantization
-        of the weight; its axis is the axis of the output channels.
+        quantization of the weight; its axis is the axis of the output channels.
     is_removed
         (output channels) of bool.
     """
