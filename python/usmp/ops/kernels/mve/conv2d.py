@@ -118,7 +118,8 @@ class _Convolution:
 
     Windows are copied `copies` at a time; if that is 0, only those at the border are, one by one;
     if it `reads_taps`, none are. Outputs are buffered before they are stored: of two pixels if it
-    `copies_pairs`, of the first pixels of a row if it `keeps_left`."""
+    `copies_pairs`, of the first pixels of a row if it `keeps_left`. Buffers are on the stack if it
+    `keeps_on_stack`. With `by_rows`, rows are computed one by one even if windows are pixels."""
 
     operator: WeightedOperator
     window: Window
@@ -277,9 +278,8 @@ class _Convolution:
         ]
 
     def _kept(self, b: tirx.Expr, y: tirx.Expr, pixels: int, scratch: _Scratch) -> list[tirx.Stmt]:
-        """Return statements that compute the first `pixels` pixels of a row. Only the last of them
-        has its window in the data. All are computed before the first store, because all of them
-        read the first pixel of the data."""
+        """Return statements that compute the first pixels of a row, only the last of which has its
+        window in the data. All come before the first store, because all read the first pixel."""
         channels, zero = self.by.channels, tirx.IntImm("int32", 0)
         left = tirx.decl_buffer((pixels * channels,), "int8", "left", scope="local")
         buffered = Line(left, (zero,), channels)
@@ -298,8 +298,7 @@ class _Convolution:
     def _pixels(
         self, first: Pixel, pixels: int, scratch: _Scratch, copies: bool
     ) -> list[tirx.Stmt]:
-        """Return statements that compute pixels of a row, or of an image as one line, with their
-        epilogue."""
+        """Return statements that compute pixels of a row (or of an image as one) with epilogue."""
         sums, after = scratch.sums, self.after
         if sums is None or after is None:
             return self._products(first, pixels, scratch, copies, self._output(first))

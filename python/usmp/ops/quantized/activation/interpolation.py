@@ -96,14 +96,9 @@ def interpolation_table(
     zero_point: int,
     after: np.float32,
 ) -> np.ndarray:
-    """Return 513 values of `function`, at equal steps over the range of int16 arguments.
+    """Return 513 values of `function` at equal steps over the range of int16 arguments, as int16.
 
-    Parameters
-    ----------
-    scale, zero_point
-        quantization of the int16 arguments.
-    after
-        scale of the values, which are int16 with zero point 0.
+    `scale` and `zero_point` quantize the arguments; `after` is the scale of the values.
 
     Raises
     ------
