@@ -335,7 +335,7 @@ class _Selection:
             ]
             return [
                 *find_greatest(options.classes, best, score, is_left),
-                # If a score is NaN, no class may be left.
+                # If a score is NaN, no class may be left: repeat the first one.
                 last.set(tirx.max(best.get(), 0)),
                 value.set(score(last.get())),
                 *corners,

@@ -79,7 +79,7 @@ class Resize:
         """
         extent, count = self._spans
         scale = ((extent << _BITS) + count // 2) // count
-        # Weights have twice the fractional bits.
+        # Check weights too, which have twice the fractional bits.
         if max(scale << _BITS, (self.data + 1) << _BITS) >= 2**31:
             raise UnsupportedModelError(
                 f"{self.data} rows or columns are too many to be resized to {self.output}: places "

@@ -114,7 +114,7 @@ def _remember(
     batch = shape_of(data)[0]
     filters, memory = weights.time.shape
     accumulator_range(weights.features, None, before, "int32")
-    # Compute both ratios in single precision, like the reference kernel.
+    # Compute the ratio in single precision, like the reference kernel.
     ratio = np.float32(before.scale) * np.float32(weights.features_scale) / np.float32(stored.scale)
     factor = quantize_multiplier(float(ratio))
 

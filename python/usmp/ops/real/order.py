@@ -46,7 +46,7 @@ def extreme_of_two(a: Expr, b: Expr, is_largest: bool) -> Expr:
         return (relax.op.maximum if is_largest else relax.op.minimum)(a, b)
     is_b = (relax.op.less if is_largest else relax.op.greater)(a, b)
     if isinstance(b, GenericConst) and (b.value.numpy() == b.value.numpy()).all():
-        # No comparison with a NaN of `a` chooses `b`.
+        # A comparison with a NaN of `a` is false, so that `a` is chosen.
         return relax.op.where(is_b, b, a)
     return relax.op.where(relax.op.isnan(b), b, relax.op.where(is_b, b, a))
 

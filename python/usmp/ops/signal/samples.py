@@ -61,7 +61,7 @@ def fft_auto_scale(builder: relax.BlockBuilder, data: relax.Expr) -> list[relax.
         yield from greatest.declared(tirx.IntImm("int16", 0))
         yield loop("index", length, lambda index: _raise_to(greatest, data[index]))
         magnitude = greatest.get().astype("int32")
-        # A magnitude of 0, or one that wrapped, is not scaled.
+        # Do not scale by a magnitude of 0, or by a negative one, which wrapped.
         headroom = int32(15) - significant_bits(magnitude)
         scale = tirx.if_then_else(magnitude > 0, headroom, int32(0))
         yield from bits.declared(scale)

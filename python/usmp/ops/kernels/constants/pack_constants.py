@@ -134,7 +134,7 @@ def _ending_of(
     }
     parameters = (*weights, *(load.source for load in loads))
     reads = [load for load in nodes_of(func.body, TensorLoad) if load.source in parameters]
-    # One load of each parameter, so that nothing else depends on their values.
+    # Require one load of each parameter, so that nothing else depends on their values.
     if len({*parameters}) != 4 or len(reads) != 4:
         return None
     values = tuple(constants[param] for param in parameters)

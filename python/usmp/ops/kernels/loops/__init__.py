@@ -1,1 +1,1 @@
-"""What kernels are written with: loops, lines of elements, accumulators of a tile."""
+"""Building blocks of kernels: loops, lines of elements, accumulators of a tile."""

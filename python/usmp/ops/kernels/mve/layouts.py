@@ -106,7 +106,7 @@ def _by_channels(window: Window, channels: int, outputs: int, stack: int) -> Lay
     row, whole = Rows(height, width * channels), rows_of_taps(window, channels)
     is_copied = row.columns > MOST_COLUMNS or has_dilated_columns(window)
     if whole is not None and height * row.columns > stack and (is_copied or not is_inner(window)):
-        # Not even one window fits the stack.
+        # Leave taps in place, because not even one window fits the stack.
         return Layout(whole, whole.columns, 2, True)
     joined = split_run(height * row.columns)
     copied = None if joined is None else Layout(joined, joined.columns, 2)

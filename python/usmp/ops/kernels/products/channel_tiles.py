@@ -137,7 +137,7 @@ def _type_of_sums(parts: OperatorParts) -> str:
     dtype = str(parts.accumulator.dtype)
     if dtype != "int64":
         return dtype
-    # The analyzer bounds a Select, but no call.
+    # Replace `if_then_else` by `Select`, because the analyzer bounds no calls.
     added = tvm_ffi.structural_map(parts.sum, (Call, _as_select))
     bound = Analyzer().const_int_bound(added)
     largest = max(-int(bound.min_value), int(bound.max_value))

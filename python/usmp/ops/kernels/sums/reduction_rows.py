@@ -132,7 +132,7 @@ def _image_of(call: OperatorCall) -> ReducedImage | None:
         for index, extent in zip(load.indices, load.source.shape, strict=True)
         if int(extent) > 1
     ]
-    # All elements are read in the order of the data: rows, pixels, channels.
+    # Require that all elements are read in the order of the data: rows, pixels, channels.
     expected = [*summed, *channel_axes]
     is_image = bool(summed) and len(channel_axes) <= 1 and len(read_axes) == len(expected)
     if not is_image or not all(

@@ -56,7 +56,7 @@ def log_softmax(
         )
 
         def threshold(row: tirx.Expr) -> tirx.Expr:
-            # Lower differences overflow the fixed-point numbers.
+            # Differences below the threshold overflow the fixed-point numbers.
             lowest = apply_multiplier(logarithm[row] + tirx.IntImm("int32", -(2**31)), back)
             return tirx.max(lowest, int32(least - 1))
 

@@ -98,7 +98,7 @@ def tanh(value: int, integer_bits: int) -> int:
     """Return tanh(value) in Q0.31, for at most 4 integer bits."""
     if value == 0:
         return 0
-    # One more integer bit doubles the number.
+    # One more integer bit doubles the number, because tanh(x) is a function of exp(-2 * x).
     magnitude = one_minus_over_one_plus(exp_on_negative(-abs(value), integer_bits + 1))
     return magnitude if value > 0 else -magnitude
 
