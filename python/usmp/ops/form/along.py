@@ -204,7 +204,7 @@ class _Reader:
         """Return the iterator of the nest that is the index on the axis; None if none is."""
         indices = [load.indices[self.axes[load.source]] for load in loads]
         simplified = [analyzer.simplify(index) for index in indices]
-        # The index of an axis with a single element is simplified to 0: read the original ones then.
+        # The index of an axis with a single element is simplified to 0: use the original one then.
         iterators = nest.spatial.intersection(nodes_of(simplified, Var))
         iterators = iterators or nest.spatial.intersection(nodes_of(indices, Var))
         if len(iterators) != 1:

@@ -72,4 +72,4 @@ LEGALIZE_CLAMPS = {
     "relax.nn.relu6": _legalize_relu6,
     "relax.clip": _legalize_clip,
 }
-"""For relax.transform.LegalizeOps."""
+"""Relax operator -> its legalization, for `relax.transform.LegalizeOps`."""

@@ -195,7 +195,7 @@ LEGALIZE_EXTREMES = {
     "relax.argmax": _legalize_first_extreme,
     "relax.argmin": _legalize_first_extreme,
 }
-"""For relax.transform.LegalizeOps."""
+"""Relax operator -> its legalization, for `relax.transform.LegalizeOps`."""
 
 
 def max_pool_with_places(

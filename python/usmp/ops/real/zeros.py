@@ -39,4 +39,4 @@ def _with_axis(builder: relax.BlockBuilder, argument: Expr) -> Expr:
 
 
 LEGALIZE_ZEROS = {"relax.multiply": _legalize, "relax.divide": _legalize}
-"""For relax.transform.LegalizeOps."""
+"""Relax operator -> its legalization, for `relax.transform.LegalizeOps`."""

@@ -17,7 +17,7 @@ from usmp.ops.quantized.rescaling.accumulators import AccumulatorRange
 _LEAST_MULTIPLIER = 2**30
 """The least multiplier of a normalized factor other than 0."""
 _LEAST_SHIFT, _GREATEST_SHIFT = 1, 22
-"""Right shifts. With more than the greatest, the rounding summand may need more than 32 bits."""
+"""The ends of right shifts: beyond the greatest, the rounding summand may exceed 32 bits."""
 
 
 @dataclass(frozen=True)

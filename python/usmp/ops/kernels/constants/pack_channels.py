@@ -31,7 +31,7 @@ _LEAST_MANTISSA_BITS = 16
 _NEARBY = (0, 1, -1, 2, -2, 3, -3, 4, -4)
 """Distances from the nearest shorter multiplier, in the order in which they are tried."""
 _NEAR = 8
-"""Most units of an accumulator by which rounding twice moves nearly all thresholds."""
+"""Nearly all thresholds differ by at most this from real arithmetic, in accumulator units."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from usmp.ops.kernels.loops.loops import (
 from usmp.ops.window import Window
 
 _TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (4, 2, 1)))
-"""Numbers of pixels and of channels of tiles."""
+"""Alternative tiles: a number of pixels, and numbers of channels (see `loop_by_tiles`)."""
 
 
 def grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:

@@ -21,7 +21,7 @@ MOST_COLUMNS = 240
 """The most columns of a row: functions address no more from one pointer."""
 
 MOST_IN_QUADS = 7
-"""The most channels of four pixels that functions hold until all are computed."""
+"""The most channels of four pixels that functions compute before they store any of them."""
 
 FARTHEST = 2**16 - 1
 """The greatest offset, in elements, of an output from the first output of two pixels."""

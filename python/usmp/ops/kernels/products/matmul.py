@@ -28,10 +28,10 @@ from usmp.ops.records.products import BatchMatmul
 from usmp.tir.nodes import mentions
 
 _TILES = ((2, (2, 1)), (1, (4, 2, 1)))
-"""Numbers of rows and of columns of tiles, if columns are contiguous."""
+"""Alternative tiles if columns are contiguous: a number of rows, and numbers of columns."""
 
 _COLUMNS = (4, 1)
-"""Numbers of columns of tiles, if columns are not contiguous."""
+"""Numbers of columns of tiles of one row, if columns are not contiguous."""
 
 _MOST_SUM = 2**31
 _MOST_PRODUCT = 255 * 256

@@ -155,7 +155,7 @@ def logistic(
     Raises
     ------
     UnsupportedModelError
-        int16 with another output scale than 1/32768, zero points, or an input scale above 8/3.
+        int16 with another output scale than 1/32768, zero points, or an input scale of 8/3 or more.
     """
     if before.dtype == "int16":
         require_output(after, 1 / 32768, 0)
@@ -177,7 +177,7 @@ def tanh(
     Raises
     ------
     UnsupportedModelError
-        int16 with another output scale than 1/32768, zero points, or an input scale above 8/3.
+        int16 with another output scale than 1/32768, zero points, or an input scale of 8/3 or more.
     """
     if before.dtype == "int16":
         require_output(after, 1 / 32768, 0)
