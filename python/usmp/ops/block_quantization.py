@@ -21,7 +21,7 @@ class Blocks:
     Parameters
     ----------
     axis
-        the axis.
+        the axis along which blocks follow each other.
     size
         elements of a block; the last block may be smaller.
     """

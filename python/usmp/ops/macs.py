@@ -24,7 +24,7 @@ def macs_of(func: tirx.PrimFunc) -> int | None:
     Parameters
     ----------
     func
-        its parameters have the shapes of the tensors.
+        the PrimFunc, whose parameters have the shapes of the tensors.
 
     Returns
     -------

@@ -22,7 +22,7 @@ def overwritten_slice(
     Parameters
     ----------
     updates
-        of the shape of `data`, except for `axis`.
+        a tensor of the shape of `data`, except for the extent of `axis`.
     begin, step
         along `axis`, the first of the updates goes to `begin`, the next to `begin + step`.
 

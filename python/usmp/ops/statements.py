@@ -24,7 +24,7 @@ def call_in_place(
     record: QuantizedOp | None = None,
     attributes: Mapping[str, object] | None = None,
 ) -> list[relax.Expr]:
-    """Append a call of a PrimFunc; `body` creates its body from buffers like its arguments.
+    """Append a call of a PrimFunc; `body` returns its body, from buffers of arguments and results.
 
     Parameters
     ----------

@@ -69,11 +69,11 @@ class AxisRange:
     Parameters
     ----------
     first
-        at least 0; any number if the range is empty.
+        index of the first element, at least 0; arbitrary if the range is empty.
     count
-        at least 0.
+        number of elements, at least 0.
     step
-        not 0; a negative step goes towards the start of the axis.
+        distance of the indices, not 0; a negative step goes towards the start of the axis.
     """
 
     first: int

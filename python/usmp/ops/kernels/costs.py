@@ -27,7 +27,7 @@ class Costs:
     depthwise
         for a multiply-accumulate of a depthwise convolution.
     run
-        for each run of consecutive elements, beside the products.
+        for each run of consecutive elements, in addition to its products.
     output
         for an output element: rescaling and storing it.
     pixel

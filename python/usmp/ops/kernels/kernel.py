@@ -60,8 +60,8 @@ def kernel(
         for each parameter of the operator that the kernel lacks: parameters and constants in its
         place.
     rows
-        a body whose outermost loop is over rows, for operators that run interleaved; None if the
-        last of `bodies` has such a loop (see `usmp.transform.StreamOperators`).
+        a body whose outermost loop is over rows, for operators that run interleaved; None if there
+        is none, or the last of `bodies` is one (see `usmp.transform.StreamOperators`).
     """
     params: list[tirx.Var] = []
     arguments: list[int | np.ndarray] = []

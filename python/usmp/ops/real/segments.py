@@ -1,4 +1,4 @@
-"""Reductions of the slices of a tensor that belong to one segment, in any order."""
+"""Reductions of the slices of a tensor by segment; those of a segment need not be adjacent."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def recurrent_layer(
     Parameters
     ----------
     data
-        of float32, with axes t, b and u.
+        the sequence, of float32, with axes t, b and u.
     states
         hidden state, and for an LSTM the cell state, before the first step: axes b, u and perhaps
         d. They are updated in place. A state that is only a type is created, and is 0 before the

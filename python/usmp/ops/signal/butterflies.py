@@ -28,7 +28,7 @@ def joined_by_2(
 def joined_by_3(
     steps: Steps, values: Sequence[Complex], roots: Sequence[Complex], inverse: bool
 ) -> list[Complex]:
-    """Join three numbers."""
+    """Join three numbers: return their Fourier transform."""
     first, second, third = values
     total = steps.keep("total", second + third)
     difference = steps.keep("difference", second - third)
@@ -40,7 +40,7 @@ def joined_by_3(
 def joined_by_4(
     steps: Steps, values: Sequence[Complex], roots: Sequence[Complex], inverse: bool
 ) -> list[Complex]:
-    """Join four numbers; their roots are 1, i, -1 and -i."""
+    """Join four numbers: return their Fourier transform; the roots are 1, i, -1 and -i."""
     first, second, third, fourth = values
     even_difference = steps.keep("even_difference", first - third)
     even_sum = steps.keep("even_sum", first + third)
@@ -56,7 +56,7 @@ def joined_by_4(
 def joined_by_5(
     steps: Steps, values: Sequence[Complex], roots: Sequence[Complex], inverse: bool
 ) -> list[Complex]:
-    """Join five numbers."""
+    """Join five numbers: return their Fourier transform."""
     first, second, third, fourth, fifth = values
     arithmetic = steps.arithmetic
     outer_sum = steps.keep("outer_sum", second + fifth)

@@ -1,5 +1,5 @@
-"""Discrete Fourier transforms of float32, of any length: by a fast transform of real numbers if the
-length has one, else as sums of products.
+"""Discrete Fourier transforms of float32, of any length: fast for real numbers of some lengths
+(`is_fast`), else as sums of products.
 
 A complex number is a pair of float32 along the last axis; a real number has one element there.
 """

@@ -17,7 +17,7 @@ class Limits:
     Parameters
     ----------
     zero_point, low, high
-        values of int8.
+        integers in the range of int8.
     """
 
     zero_point: int

@@ -32,7 +32,7 @@ class Term:
     Parameters
     ----------
     element
-        int8.
+        an int8 expression.
     offset
         minus the zero point, times 2**20.
     sign

@@ -90,7 +90,7 @@ def mve_grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 
 def _is_copied(groups: Groups) -> bool:
-    """Return whether windows are copied: all but pointwise ones are."""
+    """Return whether windows are copied: all but those of one tap without padding are."""
     return groups.window.kernel != (1, 1) or groups.window.padding != (0, 0)
 
 

@@ -21,7 +21,7 @@ class Multiplication:
     Parameters
     ----------
     first, second
-        int8.
+        loads of int8 elements.
     offsets
         minus the zero points of the elements.
     factor, limits
