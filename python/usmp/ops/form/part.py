@@ -23,7 +23,7 @@ def part_of(access: AxisAccess, indices: Interval, given: Mapping[int, Interval]
     Parameters
     ----------
     indices
-        of the output.
+        the interval of output indices to compute.
     given
         index of a parameter in `access.reads` -> the available indices of this operand, among them
         all that are read.

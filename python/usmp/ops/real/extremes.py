@@ -39,7 +39,7 @@ def extreme(
     keeps_axes
         whether the result has these axes, of extent 1.
     propagates_nan
-        whether the result is NaN if one of the elements is; else it is arbitrary then.
+        whether a NaN among the elements makes the result NaN; else the result is arbitrary.
     """
 
     def compute(data: te.Tensor) -> te.Tensor:

@@ -257,7 +257,7 @@ class _Convolution:
     def _row(
         self, b: tirx.Expr, y: tirx.Expr, columns: IndexRange, scratch: _Scratch
     ) -> list[tirx.Stmt]:
-        """Return statements that compute a row from left to right; only border windows are copied."""
+        """Return statements that compute a row from left to right; border windows are copied."""
 
         def edge(first: int, end: int) -> list[tirx.Stmt]:
             if first == end:

@@ -9,7 +9,7 @@ _CALL = 70
 
 
 def products_instructions(rows: Rows, channels: int, pixels: int, is_copied: bool) -> int:
-    """Return the instructions of pixels, two at a time; `is_copied` adds copies of the outputs."""
+    """Return the number of instructions of pixels, two at a time; `is_copied` adds output copies."""
     groups, (pairs, rest) = -(-channels // 4), divmod(pixels, 2)
     if channels % 4:
         pairs, rest = 0, pixels
@@ -22,7 +22,7 @@ def products_instructions(rows: Rows, channels: int, pixels: int, is_copied: boo
 
 
 def quads_instructions(rows: Rows, channels: int, pixels: int) -> int:
-    """Return the instructions of pixels, four at a time; a last one is computed by itself."""
+    """Return the number of instructions of pixels, four at a time; a single last one by itself."""
     whole, rest = divmod(pixels, 4)
     quad = 32 + channels * (rows.rows * (10 * rows.blocks + 9) + 24)
     single = 32 + channels * (rows.rows * (4 * rows.blocks + 9) + 24)

@@ -1,4 +1,4 @@
-"""Sums of products of any dtype, by tiles of neighbors on the output's last axis.
+"""Sums of products in float32, int32 or int64, by tiles of neighbors on the output's last axis.
 
 Each output of a tile has an accumulator, and one reduction loop updates all of them. A factor that
 they share is loaded once, and C compilers keep the accumulators in registers, or in one vector.

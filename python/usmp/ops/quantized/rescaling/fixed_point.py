@@ -172,8 +172,8 @@ def wrapping_add(left: tirx.Expr, right: tirx.Expr | int) -> tirx.Expr:
 def shift_right(value: tirx.Expr, amount: tirx.Expr) -> tirx.Expr:
     """Shift `value` (int32) right by a computed amount from 0 to 31.
 
-    TVM bounds the result by the bounds of the amount. If it does not know them, its conclusion is
-    wrong, and it removes clamps that the result needs: the mask tells it the bounds.
+    TVM bounds the result by the bounds of the amount. Without these, it concludes wrong bounds and
+    removes clamps that the result needs. The mask tells TVM the bounds of the amount.
     """
     return value >> (amount & int32(31))
 

@@ -39,7 +39,7 @@ def activation_limits(activation: str, output: Quantization) -> OutputLimits:
     Raises
     ------
     UnsupportedModelError
-        the activation cannot be fused, or its limits leave the type.
+        the activation cannot be fused, or the scale is so small that a limit exceeds 32 bits.
     """
     if activation not in _ACTIVATION_RANGES:
         raise UnsupportedModelError(
