@@ -9,7 +9,7 @@ _CALL = 70
 
 
 def products_instructions(rows: Rows, channels: int, pixels: int, is_copied: bool) -> int:
-    """Return the number of instructions of pixels, two at a time; `is_copied` adds output copies."""
+    """Return the instructions of pixels, two at a time; `is_copied` adds copies of the output."""
     groups, (pairs, rest) = -(-channels // 4), divmod(pixels, 2)
     if channels % 4:
         pairs, rest = 0, pixels
