@@ -139,9 +139,8 @@ def _operators(path: str, name: str, metadata: Mapping[str, Any]) -> list[dict[s
         for operator in operators:
             read_value(operator, "entry", is_text, where)
             read_value(operator, "functions", is_list_of(is_text), where)
-            read_value(operator, "macs", is_count, where)
-            if "weights_size_bytes" in operator:
-                read_value(operator, "weights_size_bytes", is_count, where)
+            for key in operator.keys() & {"macs", "weights_size_bytes"}:
+                read_value(operator, key, is_count, where)
             if "buffers" in operator:
                 written = {"written": [], **_mapping(operator["buffers"])}
                 read_value(written, "written", is_list_of(is_text), where)

@@ -135,7 +135,7 @@ def _operator_key(operator: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _operator(operator: Mapping[str, Any], code: Code | None) -> Item:
-    values = {"macs": operator["macs"]}
+    values = {"macs": operator["macs"]} if "macs" in operator else {}
     instructions = [s["instructions"] for s in operator.get("schedules", ()) if "instructions" in s]
     if instructions:
         values["instructions"] = sum(instructions)

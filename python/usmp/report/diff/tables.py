@@ -244,8 +244,8 @@ def _operators(items: Sequence[ItemDiff]) -> TextTable:
 
 def _weight(item: ItemDiff) -> tuple[int, int]:
     """Return a sort key: the absolute change in multiply-accumulates, then in bytes of code."""
-    code = item.values.get("code_size_bytes", Change(0, 0))
-    return abs(item.values["macs"].growth), abs(code.growth)
+    macs, code = (item.values.get(k, Change(0, 0)) for k in ("macs", "code_size_bytes"))
+    return abs(macs.growth), abs(code.growth)
 
 
 def _numbers(change: Change) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tvm import relax, tirx
 from tvm.ir.transform import PassContext
 
 import usmp
@@ -51,6 +52,19 @@ def test_builds_that_are_the_same(tvmc, built):
     assert first.startswith(f"No difference: RAM {size} bytes, constants 1784 bytes, code ")
     assert compiler == "Code as cc -O2 makes it."
     assert second == f"default: RAM {size} -> {size} bytes, within --fail-on-growth=0"
+
+
+def test_operators_of_symbolic_sizes_have_no_count(tvmc, tmp_path):
+    builder = relax.BlockBuilder()
+    n = tirx.Var("n", "int64")
+    x, w = (relax.Var(s, relax.TensorType((e, 4), "float32")) for s, e in (("x", n), ("w", 4)))
+    with builder.function("main", [x, w], attrs={"tir_var_upper_bound": {"n": 16}}):
+        with builder.dataflow():
+            product = builder.emit_output(builder.emit(relax.op.matmul(x, w)))
+        builder.emit_func_output(product)
+    usmp.build(builder.get()).export_model_library_format(tmp_path / "model.tar")
+    outcome = tvmc("diff", tmp_path / "model.tar", tmp_path / "model.tar")
+    assert (outcome.status, outcome.stderr) == (0, "")
 
 
 @pytest.mark.cc
