@@ -115,7 +115,7 @@ def _copy_window(conv: Convolution, pixel: Indices, patch: tirx.Var, p: tirx.Exp
 
 
 def edge(conv: Convolution, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
-    """Return statements that compute all channels of a pixel whose window reaches the padding."""
+    """Return statements that compute all channels of a pixel whose window may reach the padding."""
     is_joined = conv.window.dilations[1] == 1
     return _joined_edge(conv, (b, y, x)) if is_joined else _separate_edge(conv, (b, y, x))
 

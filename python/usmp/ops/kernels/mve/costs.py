@@ -9,7 +9,8 @@ _CALL = 70
 
 
 def products_instructions(rows: Rows, channels: int, pixels: int, is_copied: bool) -> int:
-    """Return the instructions of pixels, two at a time; `is_copied` adds copies of the output."""
+    """Return the number of instructions of pixels, two at a time, and of copies of the
+    outputs if `is_copied`."""
     groups, (pairs, rest) = -(-channels // 4), divmod(pixels, 2)
     if channels % 4:
         pairs, rest = 0, pixels
