@@ -64,7 +64,7 @@ def macs_of_loops(body: tirx.Stmt) -> int | None:
 
 
 def _products(store: tirx.BufferStore) -> int:
-    """Return the number of products that a statement adds to the element that it stores."""
+    """Return the number of products that a statement adds to its element."""
     value = store.value
     if not isinstance(value, tirx.Add):
         return 0

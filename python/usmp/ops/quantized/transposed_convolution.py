@@ -37,7 +37,7 @@ class TransposedSide:
         return te.reduce_axis((0, -(-self.kernel // self.stride)), name)
 
     def position(self, output: tirx.Var, step: tirx.IterVar) -> tirx.Expr:
-        """Return the data element that is `step` elements before the last that reaches `output`."""
+        """Return the data element `step` elements before the last one that reaches `output`."""
         return tirx.floordiv(output + self.padding, self.stride) - step
 
     def tap(self, output: tirx.Var, step: tirx.IterVar) -> tirx.Expr:

@@ -2,8 +2,8 @@
 
 A record has two 32-bit integers: the multiplier, and bias << 8 | right shift, because Arm's shifts
 by a register read only its lowest byte. A bias of more than 24 bits is a third integer. The cheap
-rescaling that reads records equals TFLite's, which rounds twice, if each accumulator is less than
-2**30, so that its double has 32 bits, and the right shift is at least 1.
+rescaling by records equals TFLite's, which rounds twice, under two conditions. Each accumulator is
+less than 2**30, so that its double has 32 bits, and the right shift is at least 1.
 """
 
 from __future__ import annotations

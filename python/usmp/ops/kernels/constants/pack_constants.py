@@ -193,8 +193,8 @@ def _with_constants(
     scaled: tirx.Expr,
     arrays: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> OperatorCall:
-    """Replace bias and factors by the constants `added`, which hold the values `arrays`, and the
-    call that rescales by `scaled`."""
+    """Replace bias and factors by the constants `added`, and the rescaling call by `scaled`. The
+    values of bias, multiplier and shift are `arrays`."""
     own_weight, bias, *factors = ending.parameters
     params: list[tirx.Var] = []
     constants: list[np.ndarray | None] = []

@@ -86,7 +86,7 @@ def is_about(quantization: Quantization, scale: float, zero_point: int) -> bool:
 
 
 def require_output(after: Quantization, scale: float, zero_point: int) -> None:
-    """Check that the output has the only quantization that its operator supports.
+    """Check that the output has the only quantization supported by its operator.
 
     Raises
     ------
