@@ -198,8 +198,8 @@ class Ending:
 
     @cached_property
     def _value(self) -> tuple[tirx.Expr, tirx.Var, int]:
-        """Return the output as an expression of a variable in place of the rescaled accumulator, the
-        variable, and the intrinsic's argument for rounding and zero point."""
+        """Return the output as an expression of a variable in place of the rescaled accumulator,
+        the variable, and the intrinsic's argument for rounding and zero point."""
         parts = self.operator.parts
         scaled = tirx.Var("scaled", "int32")
         zero_point, target = _with_zero_point(parts.value, parts.rescale)

@@ -167,7 +167,7 @@ def _groups(phases: Sequence[SidePhase]) -> IndexRange:
 
 
 def _tiles_of_row(phases: Sequence[SidePhase], pixels: int) -> _Tiles:
-    """Return tiles, one of which begins at the first pixel with all taps in the data in all phases."""
+    """Return tiles, one of which begins at the first pixel with all taps of each phase in data."""
     origin = -(-max(phase.inner.first for phase in phases) % pixels)
     return _Tiles(origin, -(-(_groups(phases).end - origin) // pixels), pixels)
 

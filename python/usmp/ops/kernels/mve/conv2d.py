@@ -114,12 +114,11 @@ def _kept_pixels(channels: int) -> int:
 
 @dataclass(frozen=True)
 class _Convolution:
-    """A convolution with its epilogue `after`.
-
-    Windows are copied `copies` at a time; if that is 0, only those at the border are, one by one;
-    if it `reads_taps`, none are. Outputs are buffered before they are stored: of two pixels if it
-    `copies_pairs`, of the first pixels of a row if it `keeps_left`. Buffers are on the stack if it
-    `keeps_on_stack`. With `by_rows`, rows are computed one by one even if windows are pixels."""
+    """A convolution with its epilogue `after`. Windows are copied `copies` at a time; if that is 0,
+    only those at the border are, one by one; if it `reads_taps`, none are. Outputs are buffered
+    before they are stored: of two pixels if it `copies_pairs`, of the first pixels of a row if it
+    `keeps_left`. Buffers are on the stack if it `keeps_on_stack`. With `by_rows`, rows are computed
+    one by one even if windows are pixels."""
 
     operator: WeightedOperator
     window: Window
