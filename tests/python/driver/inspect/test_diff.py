@@ -54,6 +54,7 @@ def test_builds_that_are_the_same(tvmc, built):
     assert second == f"default: RAM {size} -> {size} bytes, within --fail-on-growth=0"
 
 
+@pytest.mark.cc
 def test_operators_of_symbolic_sizes_have_no_count(tvmc, tmp_path):
     builder = relax.BlockBuilder()
     n = tirx.Var("n", "int64")
