@@ -15,8 +15,8 @@ def export_model_library_format(
 ) -> Path:
     """Write compiled models to one Model Library Format archive.
 
-    Name and parameters are those of `tvm.micro` of TVM 0.18. The models can be linked into one
-    program. They can share external pools, of the larger size if sizes differ.
+    The name and the parameters are those of `tvm.micro` in TVM 0.18. The models can be linked into
+    one program. They can share external pools, of the larger size if sizes differ.
 
     Parameters
     ----------

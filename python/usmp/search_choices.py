@@ -1,4 +1,4 @@
-"""SearchChoices: lower a model and compare its forms."""
+"""SearchChoices: lower a model to the form with the smallest plan."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class SearchChoices(ModulePass):
                 other = Alternative("in the workspace", "not asked", ram_bytes)
                 line = Compared(WORKSPACE_IO, "provided by the application", None, (other,))
                 return with_compared(best, [line])
-            # Record the stage here if time ended it, because another process may have compared.
+            # Record here if time ended the comparison, because it may have run in another process.
             session.has_time(WORKSPACE_IO)
             return best
 
@@ -123,7 +123,7 @@ def _ram_with_workspace_io(
     options = replace(options, use_workspace_io=True)
     search = Search(session, options, stages, "workspace I/O")
     try:
-        # Use another record, because the search for the plan itself was not cut short.
+        # Keep a separate record, so that the search for the plan does not count as cut short.
         with session.own_record():
             peaks = search.peaks(mod)
     except ValueError:
@@ -133,7 +133,7 @@ def _ram_with_workspace_io(
 
 
 def _plan(session: PlanningSession, mod: IRModule, options: PlanningOptions) -> None:
-    """Make the plan of a module, which the planner finds in the session."""
+    """Plan a module now, so that the planner later finds the plan in the session."""
     with suppress(ValueError):
         if least_need(session, mod, options) is None:
             session.plan(session.prepared(mod, options), options)

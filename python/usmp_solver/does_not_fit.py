@@ -41,9 +41,9 @@ class RefusingPool:
     pool
         the pool, with name and limit.
     taken
-        occupied bytes; None if the algorithm did not place buffers one after the other.
+        highest end of a placed buffer in bytes; None if the algorithm did not place one by one.
     end
-        end of the buffer if the pool had no limit. None if it has no offset there, or if the
+        end of the buffer if the pool had no limit. None if the buffer has no offset there, or the
         algorithm did not place buffers one after the other.
     occupant, occupant_offset
         the placed buffer that collides with a pinned one, or None, and its offset in bytes.
@@ -74,7 +74,7 @@ class DoesNotFit:
     algorithm
         algorithm that found no plan.
     buffer
-        a buffer that has no place: the first that was not placed, or else the largest suspect.
+        a buffer that has no place: the first not placed, or else the largest that may have none.
     pools
         candidate pools of the buffer.
     is_proved
@@ -87,14 +87,14 @@ class DoesNotFit:
         whether `proved` would fit if no pool had a limit.
     needed
         lower bound of the bytes that `proved` needs in its only candidate pool; None if there are
-        several, or if it fits nowhere.
+        several, or if the buffers do not fit without limits.
     alone
         limits of single pools, each of which suffices.
     together
         limits that suffice together, if no single one does.
     lower_bound
         lower bound of the total bytes of `pools`, from the buffers that no other pool may hold.
-        None if no number suffices, or none is known.
+        None if no number suffices, or no bound is known.
     """
 
     algorithm: str

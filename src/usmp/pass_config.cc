@@ -1,8 +1,8 @@
 // Registers PassContext options such as `tir.usmp.enable` with TVM; Python has their list.
 //
 // TVM registers the options of its passes in C++ only, and the apache-tvm wheel has no header for
-// it. So the one function that libtvm_compiler exports is declared here. Values are converted and
-// refused exactly like TVM's own options of the same type.
+// it. So the function, which libtvm_compiler exports, is declared here. Values are converted and
+// refused exactly like those of TVM's own options of the same type.
 #include <tvm/ffi/any.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/map.h>

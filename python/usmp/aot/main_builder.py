@@ -69,7 +69,7 @@ class MainBuilder:
     flag_name: str = STATES_FLAG_NAME
     kept_tensors: list[StateTensor] = field(default_factory=list)
     passed_on: Absorbed = field(default_factory=Absorbed)
-    """Spans of operators without code, as reshapes."""
+    """Spans of operators without code, such as reshapes."""
 
     def version(self) -> MainBuilder:
         """Return a copy that can be changed independently."""
@@ -172,8 +172,8 @@ class MainBuilder:
         )
 
     def give_back(self, results: Sequence[tirx.Var]) -> None:
-        """Give spans of operators without code, whose results only the caller reads, to the call
-        that writes the result."""
+        """Give the spans of final operators without code, such as a reshape of an output, to the
+        call that writes the result."""
         for var in (result for result in results if result in self.values):
             spans, buffers = self.passed_on.of([var]), set(flatten(self.values[var]))
             writing = [c for c in self.calls.calls if not buffers.isdisjoint(c.written)]
@@ -237,7 +237,7 @@ class MainBuilder:
         return tuple(results) if isinstance(var.ty, tvm.ir.TupleType) else results[0]
 
     def is_free(self, buffer: tirx.Buffer, position: int) -> bool:
-        """Return whether the binding at `position` is the last use of the content of `buffer`."""
+        """Return whether the binding at `position` may overwrite `buffer`: it is needed no more."""
         kept = self.states.get(buffer) or self.updated.get(buffer)
         if kept is None and (
             buffer not in self.allocations or buffer in set(self.constants.values())

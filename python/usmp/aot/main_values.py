@@ -36,6 +36,6 @@ def flat_buffer(name: str, shape: Sequence[Extent], dtype: str) -> tirx.Buffer:
 
 
 def tensor_type(state: StateInfo) -> relax.TensorType:
-    """Return the type of a state whose initial value has all elements."""
+    """Return the type of a state whose initial value is stored in full, not as one element."""
     value = state.initial_value
     return relax.TensorType([int(extent) for extent in value.shape], str(value.dtype))

@@ -62,10 +62,10 @@ def import_model(
     max_operators
         the limit of the number of operators after functions are inlined and loops unrolled.
     max_sizes
-        name of a dynamic size -> largest value, or None for no limit. The name is that in an
-        `.onnx` file, or else made of an input and an axis, as `x_1`. The range of a
-        `torch.export.Dim` limits its size, too. Without an option for it, the first extent of an
-        input is a batch of 1.
+        name of a dynamic size -> largest value, or None for no limit. The name comes from
+        an `.onnx` file, or else consists of an input and an axis, as `x_1`. The range of a
+        `torch.export.Dim` limits its size, too. A dynamic first extent of an input without an
+        option is a batch of 1.
     input_shapes
         name of an input -> shape, to give dynamic sizes a fixed value.
 
@@ -83,7 +83,7 @@ def import_model(
     UnsupportedModelError
         the file is missing, empty, damaged or of an unknown format; or an operator cannot be
         imported, the file may run code and is not trusted, or the model exceeds a limit or has a
-        size without one; or methods disagree on a buffer of one name.
+        size without a limit; or methods disagree on a buffer of one name.
     ValueError
         a method has a name that no C function can have; no model has a named input or size, or
         its shape or limit is not of positive integers, or contradicts the model.

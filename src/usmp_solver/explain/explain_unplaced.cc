@@ -103,10 +103,10 @@ class Trials {
   }
 
   /*!
-   * \brief Return limits with which the algorithm succeeds, from a solution without some of them.
+   * \brief Return limits with which the algorithm succeeds, from a solution without some limits.
    *
-   * Return the peaks of the solution if they suffice. Limits can mislead an algorithm that makes
-   * attempts. The highest ends of all attempts suffice then, because they refuse nothing else.
+   * Return the peaks of the solution if they suffice. Otherwise, return the highest ends of all
+   * attempts. As limits, they refuse no placement of this run, so the run is the same with them.
    */
   std::vector<int64_t> SufficientLimits(const Solution& solution) {
     Problem trial = problem_;

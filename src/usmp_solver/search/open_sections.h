@@ -1,7 +1,7 @@
-// The unplaced items of each section, updated as exact search places and removes items.
+// The open (unplaced) items of each section, updated as exact search places and removes items.
 //
-// They must fit between the least of their heads, the lower bounds of their offsets, and the
-// capacity.
+// The head of an item is a lower bound of its offset. The open items of a section must fit between
+// their least head and the capacity.
 #ifndef USMP_SOLVER_SEARCH_OPEN_SECTIONS_H_
 #define USMP_SOLVER_SEARCH_OPEN_SECTIONS_H_
 

@@ -7,7 +7,7 @@ parameter or allocation. All rules are conservative: unknown operations count as
 memory whose address escapes is always live. The fold also counts accesses (see `access_counts`).
 
 See RFC 0009 of apache/tvm-rfcs, "Step 2", and RFC 0032 of this repository. The tests have the cases
-where the original implementation produced wrong code.
+where TVM's original USMP produced wrong code.
 """
 
 from __future__ import annotations
@@ -191,13 +191,13 @@ class _Fold:
                 loops = [stmt for stmt in outside if isinstance(stmt, tirx.For)]
                 trips = trip_count(region.stmt, loops)
             times = self.times
-            # C evaluates the bounds again before every iteration.
-            self.times = times * (trips + 2)  # also the start, and the test that ends the loop
+            # C evaluates the start once, and the test before each iteration and once at the end.
+            self.times = times * (trips + 2)
             self.evaluate(head)
             self.times = times * trips
 
     def leave(self, region: Region) -> None:
-        """Extend live ranges of memories that a region accesses but does not allocate to all of it.
+        """Make memories that a region accesses, but does not allocate, live in the whole region.
 
         This is necessary because any run of the body may follow any other."""
         if region.is_plain:
@@ -214,7 +214,7 @@ class _Fold:
     # ---- expressions
 
     def evaluate(self, evaluation: Evaluation) -> None:
-        """Access all mentioned memory at the next position, before and after calls."""
+        """Record the accesses of an evaluation at the next position, and again after its calls."""
         calls: list[CallFunction] = []
         mentioned: dict[Memory, Access] = {}
         store = evaluation.store
@@ -284,7 +284,7 @@ class _Fold:
             mentioned[memory] = mentioned.get(memory, Access.NONE) | Access.READ
 
     def move(self, var: tirx.Var, access: Access, value: PrimType | None = None) -> None:
-        """Count a load or store of a value of type `value`; without it, of the whole memory."""
+        """Count a load or store of one value of type `value`; None means the whole memory."""
         known = self.points.known(var)
         memories = () if known is None else self.points.memories_behind[known]
         if known is None or not memories:

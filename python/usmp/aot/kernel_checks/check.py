@@ -16,7 +16,7 @@ CONSTANT, INPUT, OUTPUT = "CONSTANT", "INPUT", "OUTPUT"
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """Kernel bodies that must compute the bytes of one operator.
+    """Kernel bodies that must compute the same bytes as one operator.
 
     Buffers in C are the arguments of the operator, then the constants of each body, then the
     outputs.

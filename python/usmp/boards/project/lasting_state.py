@@ -7,7 +7,7 @@ from usmp.codegen.interface.module_interface import Interface
 
 
 def lasting_memories(interface: Interface) -> list[str]:
-    """Return the names of the pools that start-up code does not zero; memories have equal names."""
+    """Return the names of the pools, and so of the memories, that start-up code does not zero."""
     pools = [pool for pool in interface.pools if not pool.is_constant and not pool.is_empty]
     return [pool.name for pool in pools if pool.section_name == lasting_section(pool.name)]
 

@@ -18,7 +18,7 @@ _OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it
 
 
 def script_of(mod: IRModule, show_meta: bool) -> str:
-    """Return the module as TVMScript, with the objects of attributes if `show_meta`."""
+    """Return the module as TVMScript, with TVM's metadata section if `show_meta`."""
     text: str = mod.script(show_meta=show_meta).strip()
     return text.replace(_OMITTED, "# Metadata omitted; --show-meta prints it.")
 
@@ -46,7 +46,7 @@ class Printer(PassInstrument):  # type: ignore[misc]
     before, after
         names of the passes, with or without `usmp.`; "*" selects all.
     show_meta
-        whether to print the objects of attributes too.
+        whether to print TVM's metadata section, too: the objects in attributes.
     stream
         stream to print to.
     """

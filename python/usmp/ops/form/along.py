@@ -37,7 +37,7 @@ class AxisRead:
     axis
         axis of the operand.
     stride
-        distance of the first indices for two neighboring indices of the output: at least 1.
+        increase of the first index from one index of the output to the next: at least 1.
     first
         first index for index 0 of the output: negative if it is in padding.
     count
@@ -95,7 +95,7 @@ class AxisAccess:
     nests
         the nests that compute elements along the axis.
     buffers
-        buffer between nests -> its axis.
+        intermediate buffer between nests -> its axis that corresponds to `axis`.
     """
 
     form: Form
@@ -137,7 +137,7 @@ def along(
     axes
         index of a parameter -> the axis of this operand.
     constants
-        indices of parameters that can be sliced if each index reads other elements of them.
+        indices of constant parameters to slice if each index of the output reads other elements.
 
     Returns
     -------
@@ -177,7 +177,7 @@ class _Reader:
         self._loaded: set[Var] = set()
 
     def read(self, nest: Nest) -> bool:
-        """Analyze the next nest; return False if it accesses the axis in another way."""
+        """Analyze the next nest; return False if `AxisRead` cannot describe its loads."""
         loads = [load for load in nest.loads if load.source in self.axes]
         if not loads:
             self._loaded |= {load.source for load in nest.loads}
@@ -214,7 +214,7 @@ class _Reader:
         return iterator if len(places) == 1 and places[0].same_as(iterator) else None
 
     def _slice_constants(self, nest: Nest, iterator: Var) -> bool:
-        """Include the constants whose elements differ from index to index.
+        """Add constants to the operands if each index on the axis reads other elements of them.
 
         Returns
         -------

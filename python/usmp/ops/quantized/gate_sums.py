@@ -1,4 +1,4 @@
-"""The sums of products of the gates of an LSTM, for a few units at a time."""
+"""Sums of products for the gates of an LSTM, a few units at a time."""
 
 from __future__ import annotations
 

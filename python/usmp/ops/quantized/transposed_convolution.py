@@ -65,7 +65,7 @@ def reached(
     *,
     ascending: bool = False,
 ) -> tuple[list[tirx.Expr], list[tirx.Expr], tirx.Expr | None]:
-    """Return positions in the data, taps, and the condition that both exist; None if always.
+    """Return data positions, taps, and the condition that both exist, or None if they always do.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def transpose_conv2d(
             positions, taps, condition = reached(sides, (y, x), steps)
             value = data[layout.order(b, positions[0], positions[1], inner)]
             centered_value = centered(value, quantization.zero_point)
-            # Guard both reads, because the tap may not exist where the element does not.
+            # Guard both reads, because the data element and the tap may both be out of bounds.
             added = centered_value * centered(weight[(c, *taps, inner)], weight_zero_point)
             if condition is None:
                 return added

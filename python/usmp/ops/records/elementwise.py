@@ -62,7 +62,7 @@ class Exp(QuantizedOp, kind="exp"):
 
 
 class Gelu(QuantizedOp, kind="gelu"):
-    """x times the normal distribution at x."""
+    """x times the cumulative normal distribution at x."""
 
 
 class Greater(QuantizedOp, kind="greater"):

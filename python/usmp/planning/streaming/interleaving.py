@@ -1,7 +1,7 @@
 """Schedules of interleaved operators, and the schedule by rows with the fewest bytes.
 
-In tick t, an operator computes run k if t is `start + period * k`: its next `number` steps. Each
-step runs once, as early as its reads allow, or later where results then take fewer bytes.
+In tick `start + period * k`, an operator computes its run k: the next `number` steps. Each step
+runs once, as early as its reads allow, or later where results then take fewer bytes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Interleaving:
     ticks
         number of ticks.
     columns
-        ticks of columns in each tick, if operators run by columns; else 1.
+        number of ticks of columns within each tick; 1 if all operators run by rows.
     """
 
     timings: Sequence[Timing]
@@ -115,8 +115,8 @@ def _period(scheduler: Scheduler, index: int, rate: Fraction, rates: Sequence[Fr
 def _period_with_columns(
     scheduler: Scheduler, index: int, rate: Fraction, timings: Sequence[Timing]
 ) -> int:
-    """Return the ticks between runs by columns: the period of a maker if the operator
-    computes one step for each column of the maker."""
+    """Return the ticks between runs by columns: the period of a maker (an operator whose result is
+    read) if the operator computes one step for each of its columns, else what `rate` gives."""
     for maker in sorted({maker for maker, _ in scheduler.reads[index]}):
         columns = scheduler.loops[maker].columns
         row = timings[maker].number if columns == 1 else columns

@@ -49,7 +49,7 @@ class ArchivedPool:
     address
         address of the first byte of the memory; None if unknown.
     peak_bytes
-        highest end address in use.
+        highest end of a buffer, as an offset in the plan.
     memory_pressure_bytes
         most bytes that are live at once; with overlap the peak may be smaller.
     lower_bound_bytes, is_optimal

@@ -53,11 +53,11 @@ _MOST_PARTS = 1 << 14
 """Most values of one nonlinear term."""
 
 _MOST_ENDS = 1 << 6
-"""Most ends of one access that are cached for accesses that differ by a constant."""
+"""Size of the largest result of `ends` that is cached for accesses that differ by a constant."""
 
 
 class LoopNest:
-    """A loop nest with constant first values, and the values of expressions in it.
+    """A loop nest whose loops start at constants, and the values of expressions in it.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class LoopNest:
             nonlinear.setdefault(axis, []).append((term, factor))
         changing = {axis for axis, factor in total.factors.items() if factor}.union(nonlinear)
         if prod(self._trips(axis) for axis in changing if axis < common) > MOST_VALUES:
-            # Not `NotLinear`, because an evaluation by iteration has as many values.
+            # Not `NotLinear`: evaluating each iteration instead would yield as many values.
             raise NotKnown
         happens: Truth | None = None
         sum_of_least = sum_of_greatest = 0

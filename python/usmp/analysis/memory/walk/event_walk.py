@@ -137,7 +137,7 @@ class _Walk:
                 )
 
     def store(self, stmt: tirx.BufferStore) -> None:
-        """Add the event of a store; a stored address is kept."""
+        """Add the event of a store. A stored address escapes (see `keep`)."""
         event = self.evaluation([stmt.value, *stmt.indices])
         self.keep(event, stmt.value)
         event.store = Store(stmt.buffer, tuple(stmt.indices), stmt.value.ty)

@@ -1,4 +1,4 @@
-"""Check of sizes that are expressions.
+"""Checks of the expressions of dynamic sizes in `.pt2` files.
 
 PyTorch passes their text to SymPy, which evaluates it as Python. So the text is parsed here, and
 replaced by the text of the parsed tree. The grammar is::
@@ -13,7 +13,7 @@ replaced by the text of the parsed tree. The grammar is::
 
 with the functions and assumptions below. The exponent of `Pow` is an integer from -1 to 4, and its
 base has no `Pow`. An expanded expression has at most 100 terms, because SymPy computes common
-divisors of polynomials, which takes hours for a line of powers of sums.
+divisors of polynomials, which takes hours even for one line of powers of sums.
 """
 
 from __future__ import annotations

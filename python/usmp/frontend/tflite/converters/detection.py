@@ -90,7 +90,7 @@ def convert_non_max_suppression(context: Context, operator: TfliteOperator) -> N
 
 
 def _decay(operator: TfliteOperator) -> float:
-    """Return the factor of the squared overlap in the exponent, in float32; 0 keeps the scores.
+    """Return `decay` of the scores' factor exp(decay * overlap**2), in float32; 0 keeps the scores.
 
     Raises
     ------
@@ -171,8 +171,8 @@ def _quantized(
 def _set_outputs(
     context: Context, operator: TfliteOperator, results: list[relax.Expr], types: tuple[str, ...]
 ) -> None:
-    """Set the outputs. A file may leave out their shapes, which follow from the options. But the
-    shape is checked if an operator reads the output, because it would read a scalar."""
+    """Set the outputs. A file may leave out their shapes, which follow from the options. Check the
+    shape of an output that an operator reads: it would take a left-out shape for a scalar."""
     if len(operator.outputs) != len(results):
         raise operator.unsupported(f"it has {len(operator.outputs)} outputs, not {len(results)}")
     for tensor, result, dtype in zip(operator.outputs, results, types, strict=True):

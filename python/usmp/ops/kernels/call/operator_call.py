@@ -1,4 +1,4 @@
-"""A call of an operator, as kernels read it. Each analysis of its PrimFunc is done once."""
+"""A call of an operator, with cached analyses of its PrimFunc for kernels."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class OperatorCall:
 
     @cached_property
     def parts(self) -> OperatorParts | None:
-        """Its reduction and epilogue; None if it has another form, or stores elements without an
-        accumulator."""
+        """The operator's reduction and epilogue; None if it has another form, or if some output
+        elements have no accumulator."""
         return self._parts if self._parts and self._parts.covers_output else None
 
     @cached_property
     def window_parts(self) -> OperatorParts | None:
-        """Its reduction and epilogue, if it moves a kernel window over images; else None. Rows and
-        columns whose windows lie outside the data need no accumulator."""
+        """The reduction and epilogue of an operator with a kernel window over images; else None.
+        Rows and columns whose windows lie outside the data need no accumulator."""
         return self._parts if self._parts and self._parts.covers_batches_and_channels else None
 
     @cached_property
@@ -64,7 +64,7 @@ class OperatorCall:
 
     @cached_property
     def weighted(self) -> WeightedOperator | None:
-        """Its parts and constants; None unless it sums products of data and constant weights."""
+        """The parts and constants of an operator with packed, constant weights; else None."""
         record = weighted_record(self.records)
         if record is None or self.ending is None:
             return None
