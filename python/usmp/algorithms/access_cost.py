@@ -3,7 +3,7 @@
 A target moves memory in bursts: one element, or as many consecutive bytes as `target_burst_bytes`
 says, if these are more. A burst of n bytes takes `latency + ceil(n / bandwidth)` cycles of the
 pool's clock; where the bandwidth is unknown, the second term is 1. A larger access, such as of a
-vector or of a function outside of the module, takes as many bursts as it needs. Two accesses never
+vector or by a function outside of the module, takes as many bursts as it needs. Two accesses never
 share a burst, because the target may access something else between them: caches and prefetchers
 are ignored.
 

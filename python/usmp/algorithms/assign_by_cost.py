@@ -1,7 +1,7 @@
 """The assignment of buffers to pools with the least access time.
 
-The planning algorithm keeps its signature and its way to find offsets; only the candidate
-pools that it gets change. Cheaper assignments come from `cheapest_choice`, which knows the live
+Only the candidate pools that the planning algorithm gets change; its signature and its way to
+find offsets stay. Cheaper assignments come from `cheapest_choice`, which knows the live
 bytes, but not how they pack. A first-fit algorithm packs each assignment; a buffer that does not
 fit its assigned pool spills to its next cheapest pool. The cheapest packed assignment goes to the
 planning algorithm.
@@ -91,18 +91,18 @@ def _planned(
     costs: AccessCosts,
     wanted: Mapping[BufferInfo, PoolInfo],
 ) -> Plan | None:
-    """Return the algorithm's plan of an assignment; None if it has none
-    within candidate pools and size hints, because only `packing` has proved that one fits."""
+    """Return the algorithm's plan of an assignment, or None if it finds no plan within candidate
+    pools and size hints. It may find none, because only `packing` is known to find one."""
     candidates = Candidates(buffers)
-    # First try the assigned pool as the only candidate: with others, an algorithm that minimizes
-    # pools might prefer them.
+    # First try the assigned pool as the only candidate, because an algorithm that minimizes pools
+    # might prefer another candidate.
     alone = [[wanted[buffer]] for buffer in buffers]
     first = [_led_by(str(wanted[b].pool_name), _from_cheapest(b, costs)) for b in buffers]
     for pools in (alone, first):
         copies = candidates.copies(pools)
         try:
             plan = algorithm(copies, memory_pressure)
-        except Exception:  # an algorithm of the user's may not know buffers of one candidate
+        except Exception:  # a user's algorithm may fail for buffers with one candidate
             continue
         original = dict(zip(copies, buffers, strict=True))
         result = {original[copy]: place for copy, place in plan.items() if copy in original}
@@ -130,7 +130,7 @@ def _led_by(name: str, pools: Sequence[PoolInfo]) -> list[PoolInfo]:
 
 
 def _groups(buffers: Sequence[BufferInfo]) -> list[list[BufferInfo]]:
-    """Return groups of buffers that compete for pools, directly or through others."""
+    """Return groups of buffers that compete for pools, directly or through other buffers."""
     groups: list[tuple[set[str], list[BufferInfo]]] = []
     for buffer in buffers:
         names, members = {str(pool.pool_name) for pool in buffer.pool_candidates}, [buffer]
@@ -227,8 +227,8 @@ class _Assignment:
         """Return the limits of pools with size hints, for buffers that are live at one time.
 
         As in `memory_pressure`, sizes are in units that divide all offsets; the last buffer may end
-        before its last unit. Of live buffers that overlap, one limit leaves out the overwriting
-        ones, another one the overwritten ones.
+        before its last unit. If live buffers may overwrite each other, one limit leaves
+        out the overwriting buffers, and another limit the overwritten ones.
         """
         limits = []
         by_name = {str(pool.pool_name): pool for pools in self.pools for pool in pools}
@@ -262,7 +262,7 @@ def _without_overlap(live: Sequence[int], dying: Sequence[set[int]]) -> list[lis
 
 
 def _live_together(buffers: Sequence[BufferInfo], members: Sequence[int]) -> list[list[int]]:
-    """Return the maximal sets of buffers, with bytes, that are live at one position."""
+    """Return the maximal sets of nonempty buffers that are live at one position."""
     changes: dict[int, list[tuple[bool, int]]] = {}
     for item in members:
         if buffers[item].size_bytes:

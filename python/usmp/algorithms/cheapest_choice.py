@@ -174,8 +174,8 @@ class _Search:
             self.best = min(self.best, self.accept(list(self.chosen)))
 
     def _descend(self, depth: int) -> bool:
-        """Choose the next pool that the item of this depth fits, and return whether the rest can
-        still be cheaper than the best choice."""
+        """Choose the next pool that the item of this depth fits. Return False if no such pool can
+        lead to a choice that is cheaper than the best one."""
         item = self.order[depth]
         for excess, pool in self.ranked[item][self.tried[depth] :]:
             bound = self.bounds[depth] + excess

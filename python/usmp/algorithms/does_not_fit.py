@@ -75,9 +75,9 @@ class DoesNotFitError(TVMCException, ValueError):
 
     @property
     def needed_bytes(self) -> int | None:
-        """Bytes that the pools without enough space need: the fewest with which there is a plan if
-        `is_exact`, else a lower bound ("at least"), for the chosen form of the model. None if no
-        size helps."""
+        """Bytes that the pools without enough space need, for the chosen form of the model. If
+        `is_exact`, they are the fewest bytes with which there is a plan, else a lower bound ("at
+        least"). None if no size helps."""
         return self.does_not_fit.needed_bytes
 
     @property
@@ -87,16 +87,16 @@ class DoesNotFitError(TVMCException, ValueError):
 
     @property
     def smallest_pool_bytes(self) -> Mapping[str, int]:
-        """Size hint, in bytes, with which there is a plan, by name of a pool.
+        """Pool name -> size hint in bytes with which there is a plan.
 
-        The smallest if `is_exact`, else the smallest known one. One of the pools is enough if
-        `does_not_fit.alone` has them; else they are enough together. Empty if no size helps.
+        It is the smallest one if `is_exact`, else the smallest known one. If `does_not_fit.alone`
+        has the hints, one of them is enough; else all are needed. Empty if no size helps.
         """
         return self.does_not_fit.smallest_pool_bytes
 
     @property
     def is_exact(self) -> bool:
-        """Whether a plan with `needed_bytes` exists, and none with fewer bytes, by proof."""
+        """Whether `needed_bytes` are the fewest bytes of any plan, by proof."""
         misfit = self.does_not_fit
         proves = isinstance(misfit, LeastNeed) or misfit.algorithm in SEARCHES
         return proves and misfit.is_exact and not self.not_compared
@@ -127,8 +127,8 @@ class DoesNotFitError(TVMCException, ValueError):
     def __str__(self) -> str:
         self.args = self.args or (self._words(self.does_not_fit) + self._time_advice(),)
         text = str(self.args[0])
-        # C++ keeps only the text of an error, so remember the rest here. The error itself would
-        # keep its traceback, and with it everything that was compiled.
+        # C++ keeps only the text of an error, so remember its class and attributes here. The error
+        # object itself would keep its traceback alive, and so everything that was compiled.
         state = {name: value for name, value in vars(self).items() if name not in _NOT_OUT_OF_CPP}
         _LAST.set((text, type(self), state))
         return text
@@ -170,7 +170,7 @@ class _OutOfCpp:
 
     def __new__(cls, text: str) -> ValueError:  # type: ignore[misc]
         last = _LAST.get()
-        # A pass of TVM may have added a paragraph.
+        # A pass of TVM may have added a paragraph to the text.
         if last is None or not f"{text}\n\n".startswith(f"{last[0]}\n\n"):
             return ValueError(text)
         _, error_class, state = last
@@ -213,8 +213,8 @@ def _text_for_board(
 
 
 def _with_enough_memory(solution: Solution, pool: str) -> str:
-    """Return the bytes that the buffers take of the pool in memories without limits, and the
-    largest buffers; empty if they take none."""
+    """Return a text with the bytes that the pool would need if no pool had a limit, and with the
+    largest buffers at its peak; empty if it would need none or no plan is found."""
     problem = solution.problem
     relaxed = replace(problem, pools=tuple(replace(p, limit=None) for p in problem.pools))
     unlimited = solve(

@@ -91,7 +91,7 @@ def place(
     placement: str,
     costs: AccessCosts | None,
 ) -> Placed:
-    """Plan by preference or by cost. With known costs, both are computed, to compare their costs.
+    """Plan by preference or by cost. With known costs, compute both plans, to compare them.
 
     Parameters
     ----------

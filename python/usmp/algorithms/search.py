@@ -53,8 +53,8 @@ class SearchedPlan(dict[BufferInfo, PoolAllocation]):
     plan
         pool and offset of each buffer.
     lower_bounds
-        pool name -> proved lower bound of its peak in bytes, if no less preferred pool has a higher
-        peak than in this plan.
+        pool name -> proved lower bound of its peak in bytes. It holds for plans in which no less
+        preferred pool has a higher peak than in this plan.
     ended_by
         the end of the search: `PROOF`, `WORK`, `TIME` or `WATCHER`.
     work

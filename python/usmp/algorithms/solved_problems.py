@@ -1,5 +1,5 @@
-"""Solved placement problems. Problems are equal if they differ only in the positions, not in the
-order, of live ranges, as those of different modules may."""
+"""Solved placement problems. Problems that differ only in the positions of live ranges, and not in
+the order of these positions, share a solution."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _SOLVED: ContextVar[dict[Hashable, Solution] | None] = ContextVar("usmp_solved",
 
 @contextmanager
 def shared_solutions() -> Iterator[None]:
-    """Share solutions within the context, so that `solve_once` solves a problem once. A context
-    within another one shares its solutions."""
+    """Share solutions within the context, so that `solve_once` solves a problem once. A nested
+    context uses the solutions of the outer one."""
     token = _SOLVED.set({} if (known := _SOLVED.get()) is None else known)
     try:
         yield

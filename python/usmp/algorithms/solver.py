@@ -37,7 +37,7 @@ def solve_buffers(
 ) -> Solution:
     """Place one or more buffers; see `usmp_solver.solve`.
 
-    Buffers go to the pools that they prefer, as far as these have space (`fill_preferred`).
+    Buffers go to the pools that they prefer while these have space (`fill_preferred`).
 
     Raises
     ------
