@@ -17,8 +17,8 @@ _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 def check_written(mod: IRModule, main: relax.Function) -> None:
     """Raise if an operator writes an input that its call does not list as overwritten.
 
-    An input may have later readers, or be a constant. Functions outside of the module are assumed
-    to do what their calls declare.
+    Such an input may have later readers, or be a constant. Functions outside of the module are
+    assumed to do what their calls declare.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def check_written(mod: IRModule, main: relax.Function) -> None:
     Raises
     ------
     UnsupportedModelError
-        an operator does; the message names the operator and its parameter.
+        an operator writes one; the message names the operator and its parameter.
     ValueError
         the TIR is not flat.
     """

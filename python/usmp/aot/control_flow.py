@@ -4,7 +4,7 @@
     while (again) { condition(carried, others); if (again) body(carried, others) }
     if (condition) body(others) else other_body(others)
 
-Allocations stay inside of their bodies, so that bodies use the memory in turn. Carried tensors are
+Allocations stay inside of their bodies, so that bodies can share memory. Carried tensors are
 parameters, which the body overwrites when their old values are dead.
 """
 
@@ -34,8 +34,8 @@ from usmp.tir.nodes import sequence
 
 
 def with_carried_tensors(body: IRModule, flow: ControlFlow) -> IRModule:
-    """Return the body of a loop, whose `main` has the carried tensors as states: they are written
-    in place, or copied when their old values are dead."""
+    """Return the body of a loop with the carried tensors as states of its `main`. States are
+    written in place, or copied when their old values are dead."""
     main = main_function(body)
     first = int(flow.counts)
     params = main.params[first : first + flow.carried]

@@ -108,7 +108,7 @@ def _elide_by_live_bytes(
     live = LiveBytes.of(calls, own, kept, throughout)
     peak = live.peak()
     for group in groups.values():
-        # Inputs of one concat may save bytes only together.
+        # Eliding may save bytes only if all inputs of a concat are elided.
         for together in [group, *([copy] for copy in group if len(group) > 1)]:
             before = list(calls.calls), dict(calls.views)
             now = live
@@ -143,7 +143,8 @@ def _elide(
 
 
 def _overwritten(calls: MainCalls, own: set[tirx.Buffer]) -> set[tirx.Buffer]:
-    """Return tensors with a part that is written twice, or with content before they are written."""
+    """Return tensors with a part that is written twice, and written tensors that are not in `own`,
+    because they have content before."""
     overwritten: set[tirx.Buffer] = set()
     parts: dict[tirx.Buffer, list[tuple[int, int]]] = {}
     for call in calls.calls:

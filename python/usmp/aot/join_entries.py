@@ -28,9 +28,9 @@ from usmp.tir.nodes import nodes_of
 def join_entries(mod: IRModule, modules: Mapping[str, IRModule]) -> IRModule:
     """Return a module with the main functions of all entries, each named after its entry.
 
-    PrimFuncs that differ only in names and records are merged, and keep all records. Entries that
-    may run concurrently do not share operators that allocate memory, because an allocation has one
-    address.
+    PrimFuncs that differ only in names and records (`usmp.ops.records`) are merged, and keep all
+    records. Entries that may run concurrently do not share operators that allocate memory, because
+    an allocation has one address.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def join_entries(mod: IRModule, modules: Mapping[str, IRModule]) -> IRModule:
 
 @dataclass
 class _Joined:
-    """The functions that are joined so far."""
+    """The joined functions of the added entries."""
 
     shared: SharedFunctions
 

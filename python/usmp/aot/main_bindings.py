@@ -31,8 +31,8 @@ def bindings(main: relax.Function) -> Iterator[relax.VarBinding]:
 
 
 def last_uses(main: relax.Function) -> dict[tirx.Var, int]:
-    """Return the position of the last binding that uses each Relax variable; the number of bindings
-    for variables of the result."""
+    """Return, for each Relax variable, the position of the last binding that uses it. For variables
+    of the result, this is the number of bindings."""
     last: dict[tirx.Var, int] = {}
     values = [binding.value for binding in bindings(main)]
     for position, value in enumerate([*values, main.body.body]):

@@ -237,7 +237,7 @@ class MainBuilder:
         return tuple(results) if isinstance(var.ty, tvm.ir.TupleType) else results[0]
 
     def is_free(self, buffer: tirx.Buffer, position: int) -> bool:
-        """Return whether the binding at `position` may overwrite `buffer`: it is needed no more."""
+        """Return whether the binding at `position` may overwrite `buffer`: it has no later use."""
         kept = self.states.get(buffer) or self.updated.get(buffer)
         if kept is None and (
             buffer not in self.allocations or buffer in set(self.constants.values())

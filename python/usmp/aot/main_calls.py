@@ -40,7 +40,7 @@ class MainCall:
     group
         number of the group of a copy, whose calls copy parts of one tensor; None for operators.
     span
-        span of its operators of the model.
+        span of the operators of the model that it computes.
     """
 
     operator: GlobalVar | None
@@ -52,19 +52,19 @@ class MainCall:
 
 @dataclass
 class MainCalls:
-    """A list of calls, and the PrimFuncs that it adds to operators.
+    """A list of calls, and the PrimFuncs that it needs in addition to the operators.
 
     Parameters
     ----------
     views
         tensors that are views of others, which may be views themselves.
     functions
-        PrimFuncs beside operators that the calls use.
+        PrimFuncs that the calls use in addition to operators, such as copies.
     sizes
         operator -> symbolic sizes that it takes after its tensors.
     spans_of_views
-        destination of an elided copy without any remaining call -> span of the copy. It applies if
-        the destination is copied to an output or a state.
+        destination of an elided copy that no remaining call uses -> span of the copy. A later copy
+        of the destination to an output or a state gets this span.
     taken
         names that the PrimFuncs in `functions` must not have.
     """
@@ -135,7 +135,7 @@ class MainCalls:
         return buffer, offset
 
     def declarations(self, also: Iterable[tirx.Buffer] = ()) -> list[tirx.Stmt]:
-        """Return declarations of the views that calls use, and of others in `also`, to be placed
+        """Return declarations of the views that calls use, and of the views in `also`. They belong
         after the allocations."""
         used = {buffer for call in self.calls for buffer in call.arguments} | set(also)
         statements = []

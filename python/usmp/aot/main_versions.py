@@ -112,7 +112,7 @@ class MainVersions:
             buffer: results[state.output] if state.output >= 0 else buffer
             for buffer, state in (*builder.states.items(), *builder.updated.items())
         }
-        # Not inputs, because the memory after them belongs to the caller.
+        # Updated inputs cannot be extended, because the memory after them belongs to the caller.
         states_alone = {state: self._new_values[state] for state in builder.states}
         self._extended = states_alone if _may_extend_states(mod) else {}
 

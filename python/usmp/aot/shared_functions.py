@@ -18,7 +18,7 @@ from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, with_new_symbol
 
 @dataclass
 class SharedFunctions:
-    """The functions so far; functions that differ only in names and records are merged.
+    """The added functions; those that differ only in names and `usmp.ops.records` are merged.
 
     Parameters
     ----------

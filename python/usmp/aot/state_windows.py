@@ -92,12 +92,12 @@ def extend_by_live_bytes(calls: MainCalls, found: StateWindows, copies: list[Mai
     """Make states parts of windows where this does not raise the peak of live bytes.
 
     A window is always live. A separate concat holds the state's bytes a second time, but only for a
-    while. Which one is smaller depends on other live tensors.
+    while. Which of the two takes fewer bytes depends on other live tensors.
     """
     possible = [copy for copy in copies if copy.arguments[0] in found.new_values]
     if not possible:
         return
-    # Start from all or none, because a window may cost nothing if others are live anyway.
+    # Start from all windows or none, because one more may cost nothing beside other windows.
     chosen, least = possible, _peak(calls, found, possible)
     if _peak(calls, found, []) < least:
         chosen, least = [], _peak(calls, found, [])

@@ -161,8 +161,8 @@ def copy_to_states(
     ----------
     new_values
         buffer of a state -> buffer with its value after the run, possibly the old value of another
-        state. A value in the buffer of its state begins after the state, so that a copy in
-        ascending order may move it.
+        state. A value that is a part of its state's window begins at or after the start of the
+        state, so that a copy in ascending order may move it.
     allocate
         allocates a buffer like another one.
     """

@@ -32,8 +32,8 @@ _LEAST_STACK_BYTES = 2**20
 
 
 class _NotAnalyzed(FunctionFacts):
-    """Conservative facts for the printer, without analysis, on a PrimFunc without calls: all its
-    pointers count as written."""
+    """Facts for the printer about a PrimFunc without calls. No analysis is run, so all pointers
+    are assumed to be written."""
 
     @classmethod
     def of(cls, name: str, func: tirx.PrimFunc) -> _NotAnalyzed:
@@ -72,8 +72,8 @@ def print_checks(checks: Sequence[Check]) -> str:
 
 
 def _lowered(checks: Sequence[Check]) -> dict[str, tirx.PrimFunc]:
-    """Lower operators and kernels to flat TIR by as few passes as possible, without other
-    schedules."""
+    """Lower operators and kernels to flat TIR by as few passes as possible, without
+    alternative schedules."""
     functions = {_operator(i): check.operator.func for i, check in enumerate(checks)}
     for i, check in enumerate(checks):
         functions |= {_kernel(i, j): body.func for j, body in enumerate(check.bodies)}

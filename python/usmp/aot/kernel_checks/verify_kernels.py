@@ -91,7 +91,7 @@ def kernel_differences(bodies: Iterable[KernelBody]) -> list[KernelDifference]:
     large: list[Check] = []
     for check in checks_of(bodies):
         (large if is_large(check.operator) else small).append(check)
-    # Two programs, because optimizing the small ones, too, would take longer.
+    # Two programs: optimizing the small operators, too, would take longer than it saves.
     differences: list[KernelDifference] = []
     for checks, level in ((small, "-O0"), (large, "-O1")):
         if checks:

@@ -156,8 +156,8 @@ def _windows(main: relax.Function, hops: Mapping[str, int]) -> dict[Var, Slide]:
 
 
 def _check_useful(slides: Slides, inputs: Mapping[Var, Slide]) -> None:
-    """Raise if a window is only read by views and element-wise operators before the whole is
-    needed, because keeping their rows saves nothing."""
+    """Raise if only views and element-wise operators read a window before the whole window is
+    needed, because keeping rows of their results saves nothing."""
     for param, slide in inputs.items():
         derived = {param}
         is_useful = False
@@ -185,8 +185,8 @@ def _check_useful(slides: Slides, inputs: Mapping[Var, Slide]) -> None:
 
 
 def _initial_rows(main: relax.Function, slides: Slides) -> dict[Var, np.ndarray]:
-    """Return the value of kept rows of each tensor while windows hold zeros; all rows are equal
-    then."""
+    """Return, for each tensor, the value of its kept rows while windows hold zeros. All its rows
+    are equal then."""
     quantization = io_quantization(main).inputs
     needed = set(kept_tensors(slides))
     for var in reversed(slides.operators):

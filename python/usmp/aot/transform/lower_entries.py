@@ -85,8 +85,8 @@ class LowerEntries(ModulePass):
         return join_entries(mod, {name: self._lowered(name, entries[name]) for name in entries})
 
     def _entries(self, mod: IRModule) -> dict[str, IRModule]:
-        """Return the module of each entry. If no function changed, its functions are the objects of
-        the last call, so that caches find them."""
+        """Return the module of each entry. If no function changed, it has the same function objects
+        as in the last call, so that caches find them."""
         names = relax_entries(mod)
         if (
             self._last is None

@@ -81,8 +81,8 @@ def _schedule(func: tirx.PrimFunc) -> tirx.PrimFunc:
 
 
 def _schedule_rows(schedule: s_tir.Schedule) -> tirx.PrimFunc | None:
-    """Return the operator scheduled to read row by row, or None if it is anything but a reduction
-    of all rows of a tensor and its consumer."""
+    """Return the operator scheduled to read row by row. Return None unless it consists of a
+    reduction of all rows of a tensor and the consumer of this reduction."""
     stages = _stages(schedule)
     if len(stages) != 2 or not _get_consumers(schedule, stages[0]):
         return None
