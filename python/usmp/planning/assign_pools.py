@@ -53,7 +53,7 @@ class AnnotatedFunctions:
     pools: dict[Hashable, list[PoolInfo]] = field(default_factory=dict)
     """Internal pools, by the targets that they list."""
     kept: list[object] = field(default_factory=list)
-    """Objects whose addresses are in keys: while they live, no other object has these addresses."""
+    """Objects whose addresses are in keys, kept alive so that no other object gets these."""
 
 
 def assign_pools(mod: IRModule, known: AnnotatedFunctions) -> IRModule:
@@ -135,7 +135,7 @@ class _Assignment:
     io: IOPools
     facts: ModuleFacts
     _answers: dict[str, tuple[PoolInfo | None, bool]] = field(default_factory=dict)
-    """By pool name, the pool that was tested last and whether it is open, see `_is_open`."""
+    """Pool name -> the pool that was tested last, and whether it is open (see `_is_open`)."""
 
     def reached_from(self, name: str) -> tuple[Hashable, ...]:
         """Return the key of a PrimFunc and its callees, to any depth, with their targets."""
@@ -201,8 +201,8 @@ class _Assignment:
         return answer
 
     def _check(self, stmt: tirx.AllocBuffer, name: str) -> None:
-        """Refuse earlier candidate pools that functions cannot access. A pool without targets
-        permits all accesses."""
+        """Refuse candidate pools that an allocation already has if functions cannot access them. A
+        pool without targets permits all accesses."""
         target = self.targets[name]
         pools = [pool for pool in annotated_pools(stmt, name) if pool.targets]
         if target is None or self._is_open(pools, CONSTANT_DATA_ATTR.is_on(stmt)):
@@ -218,7 +218,7 @@ class _Assignment:
                 )
 
     def _needs(self, stmt: tirx.AllocBuffer, target: Target, name: str) -> list[_Need]:
-        """Return the access to a buffer that each target needs, first of the allocating one."""
+        """Return the access to a buffer that each target needs, the allocating target first."""
         use = self.facts.of(name).liveness.allocation_use.get(stmt, MemoryUse())
         needs = {str(target): _Need(target, name, Access.NONE)}
         accesses = dict(use.by_function)

@@ -48,7 +48,7 @@ def _candidates(
             expression = variable * variable * a + variable * b + c
             missed = distance[numbers < distance]
             if missed.size:
-                # Small sizes often have distance 0, where a polynomial is negative: raise it.
+                # Raise the polynomial, because it may be below small distances, such as 0.
                 numbers = np.maximum(numbers, missed.max())
                 expression = tirx.max(expression, tirx.IntImm("int32", int(missed.max())))
             yield numbers, expression

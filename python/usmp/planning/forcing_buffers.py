@@ -14,14 +14,14 @@ from usmp.planning.peak_position import is_live
 from usmp_solver import Pool, Status, lower_bound, solve
 
 AT_ONE_TIME = "live at one time"
-"""All are live at one position, and need the bound when stacked with all safe overlaps."""
+"""The buffers are live at one position, and need the bound even with all safe overlaps."""
 AT_SEVERAL_TIMES = "live at several times"
-"""Their live ranges at several positions together permit no lower arrangement."""
+"""The live ranges of the buffers at several positions permit no lower arrangement."""
 BY_SEARCH = "search"
 """An exhaustive search found no lower arrangement."""
 
 _MOST_BUFFERS = 256
-"""Larger sets are not reduced, because each buffer takes a lower bound of all others."""
+"""Larger sets are not reduced: to test a buffer, the lower bound of all others is computed."""
 
 _WORK = 20_000_000
 """Work budget of the search for a proof: about a tenth of a second."""
@@ -54,7 +54,7 @@ def forcing_buffers(buffers: Sequence[BufferInfo], bound: int) -> ForcingBuffers
     buffers
         the buffers in the pool.
     bound
-        in bytes; nothing forces 0.
+        in bytes; for 0, the result is None.
     """
     if bound <= 0:
         return None

@@ -82,7 +82,7 @@ class IOPools:
         return pools if len(permitted) == len(pools) else permitted
 
     def permits(self, pool: PoolInfo, is_io: bool) -> bool:
-        """Return whether a pool may hold inputs and outputs, or, without `is_io`, all else."""
+        """Return whether a pool may hold inputs and outputs, or, without `is_io`, other buffers."""
         if not is_io:
             return str(pool.io) != ONLY_IO
         is_taken = self.pool is None or str(pool.pool_name) == str(self.pool.pool_name)
@@ -136,7 +136,7 @@ def choose_io_pool(
     ValueError
         the I/O pool is no workspace pool, is the state pool, or has io=no; a constant pool has
         io=, or the state pool io=only; or inputs and outputs are not planned, but a pool is chosen
-        for them or restricted.
+        for them or has io=.
     """
     pools = list(workspace.pools) if workspace is not None else []
     _check_io_pools(name, list(constants.pools) if constants is not None else [], states)

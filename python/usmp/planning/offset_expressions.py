@@ -1,8 +1,8 @@
 """Offsets as expressions of the symbolic sizes, so that smaller sizes take less memory.
 
 A plan at the largest sizes orders the buffers from low to high; `stacking` changes the order where
-other sizes then need less. Each buffer begins at the highest end of the conflicting buffers below,
-or as far before as a safe overlap permits. These ends are expressions of the sizes.
+other sizes then need fewer bytes. Each buffer begins at the highest end of the conflicting buffers
+below, or before this end if a safe overlap permits it. These ends are expressions of the sizes.
 """
 
 from __future__ import annotations

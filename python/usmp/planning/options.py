@@ -87,9 +87,9 @@ class PlanningOptions:
     ------
     ValueError
         an unknown algorithm, placement, goal, allocator, kind of code or of offsets; a time budget
-        that is no duration, or that the algorithm does not take; a hop that is no number of rows; a
-        percentage that is none; streamed inputs or outputs together with an option that
-        materializes them.
+        that is no duration, or that the algorithm does not take; a hop that is no number of rows;
+        an invalid percentage; streamed inputs or outputs together with an option that materializes
+        them.
     """
 
     algorithm: str = DEFAULT_ALGORITHM
@@ -268,8 +268,8 @@ _READ_BY_PASSES = ("verify_kernels",)
 PLANNING_OPTION_NAMES = frozenset(
     name for name in OPTION_NAMES if name.removeprefix(_PREFIX) not in _READ_BY_PASSES
 )
-"""Options that no pass reads before there is a main PrimFunc, except for searches, and for hops in
-`stream_inputs`."""
+"""Options that no pass reads before there is a main PrimFunc. Exceptions are passes that search,
+and hops in `stream_inputs`."""
 
 
 def planning_options(

@@ -12,9 +12,9 @@ from usmp_solver import lower_bound
 def peak_position(buffers: Sequence[BufferInfo], ends: Sequence[int]) -> int | None:
     """Return the program position that causes the peak of a pool; None if the pool is empty.
 
-    The highest byte can be in use at several positions. The cause is the position of these with the
-    highest lower bound of its live buffers, then with most live bytes, then the first one. A buffer
-    can lie high because of another position, where the lower bound is higher.
+    The highest byte can be in use at several positions. The cause is the one whose live buffers
+    have the highest lower bound; of equal ones, the one with most live bytes, or else the first. A
+    buffer can lie high because of another position, where the lower bound is higher.
 
     Parameters
     ----------

@@ -36,8 +36,9 @@ def peak_without(
 ) -> PeakWithout:
     """Plan the buffers of a pool as if none were live at the positions of an operator.
 
-    Buffers that are live only there are left out. Buffers that are live before and after may share
-    bytes with others in between. Conflicts, safe overlaps and alignments stay as they are.
+    Buffers that are live only at these positions are left out. Buffers that are live before and
+    after them may share bytes with other buffers in between. Conflicts, safe overlaps and
+    alignments stay as they are.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def peak_without(
 
 
 def _relate(kept: dict[BufferInfo, BufferInfo]) -> None:
-    """Set the remaining conflicts of the copies, and the safe overlaps of these."""
+    """Set the conflicts that remain between the copies, and the safe overlaps of the copies."""
     conflicts: dict[BufferInfo, list[BufferInfo]] = {copy: [] for copy in kept.values()}
     for one, other in combinations(kept, 2):
         conflict = one in other.conflicts or other in one.conflicts

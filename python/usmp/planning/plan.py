@@ -129,8 +129,8 @@ def may_improve(made: Plan | NoPlan) -> bool:
 def smaller(
     made: Plan | NoPlan, known: Plan | NoPlan | None, options: PlanningOptions
 ) -> Plan | NoPlan:
-    """Return `made`, the plan of a search that time ended, or `known`, an earlier plan by a fixed
-    amount of work, if that is smaller."""
+    """Return the smaller of two plans: `made`, of a search that time ended, and `known`, an earlier
+    plan by a fixed amount of work. With placement by cost, take `made` if it is a plan."""
     if not isinstance(known, Plan):
         return made
     by_cost = options.placement != PREFERENCE

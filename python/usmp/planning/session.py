@@ -72,14 +72,14 @@ class PlanningSession:
         self._instances = InstanceStore()
         self._known: dict[Hashable, Any] = {}
         self._referenced: list[IRModule] = []
-        """Modules whose addresses are in keys: while they live, no other object has these."""
+        """Modules whose addresses are in keys, kept alive so that no other object gets these."""
 
     def has_time(self, stage: str) -> bool:
         """Return whether another choice of a stage may be compared; note the stage if not."""
         if not has_passed(self.deadline):
             return True
         self.not_compared[stage] = None
-        # WORKSPACE_IO only compares with an alternative, and does not search for this plan.
+        # The stage WORKSPACE_IO only compares the plan with an alternative to it.
         self.is_cut_short |= stage != WORKSPACE_IO
         return False
 

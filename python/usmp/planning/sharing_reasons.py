@@ -31,7 +31,7 @@ DISTANCE = "distance"
 """An operator accesses both buffers: the one that it writes must start `distance` bytes
 below the other."""
 NOT_ONE_OPERATOR = "no common operator"
-"""No operator accesses both, so both must be intact while others run."""
+"""No operator accesses both buffers, so both must be intact while other operators run."""
 KEPT = "kept"
 """Content before or after the run forbids that either of the two overwrites the other."""
 NO_OVERLAP = "overlap is off"
@@ -43,7 +43,7 @@ NOT_KNOWN = "not known"
 
 
 _FEWEST_EXTENTS = 3
-"""A tensor with rows has a batch of one, rows, and at least one axis in a row."""
+"""Fewest axes of a tensor with rows: a batch of one, the rows, and one axis within a row."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class SharingReason:
         one of the constants of this module.
     dying, written
         names of the buffers: `written` may overwrite bytes of `dying` if it starts `distance` bytes
-        below. Of both directions, it is the one that shares more bytes.
+        below. Of the two directions of overwriting, this one shares more bytes.
     distance, size
         safe distance, and size of `written`, in bytes; a distance of `size` permits no common byte.
     because

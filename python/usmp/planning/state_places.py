@@ -47,7 +47,7 @@ class StatePlaces:
         return [self.pool] if is_alone and self.pool is not None else workspace
 
     def kept(self, stmt: tirx.AllocBuffer, chosen: list[PoolInfo], function: str) -> list[PoolInfo]:
-        """Return the earlier candidate pools that remain beside the state pool.
+        """Return the pools among `chosen`, an allocation's candidates, that the state pool permits.
 
         Raises
         ------

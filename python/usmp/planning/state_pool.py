@@ -29,7 +29,7 @@ def choose_state_pool(
     Parameters
     ----------
     given
-        the pool, or the name of a workspace pool; with another name, a new pool of the application.
+        the pool, or the name of a workspace pool; another name makes a new pool of the application.
     workspace
         the workspace pools of the module, if it lists any.
     targets
@@ -86,7 +86,7 @@ def workspace_beside(pool: WorkspacePoolInfo, listed: Sequence[PoolInfo]) -> lis
     pool
         the pool of the states.
     listed
-        the module's workspace pools, which may have that pool among them.
+        the module's workspace pools, which may include `pool`.
 
     Raises
     ------

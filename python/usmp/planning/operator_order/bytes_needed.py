@@ -10,7 +10,7 @@ BEFORE, AFTER = 2, 1
 """Flags of a tensor that is live before a call, and of one that is live after it."""
 
 _MOST_PAIRINGS = 1000
-"""Most sets of paired tensors that are tried; they can be as many as subsets of dying tensors."""
+"""Most sets of paired tensors to try; there can be as many as subsets of the dying tensors."""
 
 
 def bytes_needed(
@@ -29,7 +29,7 @@ def bytes_needed(
     shares
         whether tensors that die may share bytes with those that become live, see `GraphCall`.
     """
-    # Test only moments at which a tensor becomes live, because the sum grows at no other.
+    # Test only moments at which a tensor becomes live, because the sum grows only there.
     moments = {0, *(use.first for use in call.uses)}
     live = [_live_at(call, moment, liveness) for moment in sorted(moments)]
     sums = [sum(graph.tensors[call.uses[use].tensor].size_bytes for use in uses) for uses in live]

@@ -30,7 +30,7 @@ class CallRange:
 
 
 def call_ranges_of(states: OperatorStates) -> Iterator[CallRange]:
-    """Yield sections, between which all earlier calls must come before all later ones."""
+    """Yield the sections in order: all calls of one must come before all calls of the next."""
     common = [*_ancestors(states.graph), -1]
     for index in reversed(range(len(common) - 1)):
         common[index] &= common[index + 1]
@@ -46,7 +46,7 @@ def call_ranges_of(states: OperatorStates) -> Iterator[CallRange]:
 
 def lower_bound(states: OperatorStates, needs: Sequence[int]) -> int:
     """Return a lower bound of the peak: the bytes that some call needs in every order. They are its
-    own tensors, less the bytes that these may share, and tensors with users before and after it.
+    own tensors, less the bytes that these may share, plus tensors with users before and after it.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class Found:
 def search_exactly(
     states: OperatorStates, section: CallRange, free: int, limit: int, work: Work
 ) -> Found:
-    """Return the order of a section with the least peak, as far as the search gets.
+    """Search for the order of a section with the least peak, and return the result.
 
     Parameters
     ----------

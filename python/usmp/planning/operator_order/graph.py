@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 class GraphTensor:
     """A buffer in planned memory, or the scratch of a call.
 
-    It is live from the first to the last call that uses it; at least one call does.
+    It is live from the first to the last call that uses it. At least one call uses it.
 
     Parameters
     ----------

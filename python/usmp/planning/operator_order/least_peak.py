@@ -18,7 +18,7 @@ from usmp.planning.operator_order.states import OperatorStates, Work
 from usmp.support.deadline import Deadline
 
 MOST_STEPS = 200_000
-"""Most steps of the exact search, and again of the beam: less than a second each."""
+"""Most steps of each of the two searches, exact and beam: less than a second each."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def least_peak_order(
     graph
         graph of the calls.
     most_steps
-        most steps of the exact search, and again of the beam, over all sections.
+        most steps of each of the two searches, exact and beam, over all sections.
     deadline
         time after which the exact search ends, and the beam has one state.
     """

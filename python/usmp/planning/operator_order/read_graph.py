@@ -1,9 +1,8 @@
 """The calls of `__tvm_main__` as a graph: their dependencies, and the bytes that each needs.
 
-A statement that reads bytes stays after the one that wrote them. A statement that overwrites bytes
-stays after those that read or wrote them. Calls that access separate known
-bytes of a memory may change places. Statements with effects outside of memory stay in order among
-themselves.
+A statement that reads bytes stays after the statement that wrote them. A statement that overwrites
+bytes stays after the statements that read or wrote them. Calls that access separate known bytes of
+a memory may change places. Statements with effects outside of memory stay in order.
 """
 
 from __future__ import annotations

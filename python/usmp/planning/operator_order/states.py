@@ -17,7 +17,7 @@ from usmp.support.deadline import Deadline, has_passed
 
 
 class LiveBytesDelta(NamedTuple):
-    """The bytes that a call adds to the live bytes: at most during the call, and after it."""
+    """The bytes that a call adds to the live bytes: the most during the call, and after it."""
 
     during: int
     after: int
@@ -132,8 +132,8 @@ class OperatorStates:
         self, state: State, peak: int, end: int, work: Work
     ) -> tuple[State, list[int], list[LiveBytesDelta]]:
         """Schedule calls that raise neither `peak` nor the live bytes, until none is left or the
-        done calls are `end`. Return the state then, these calls, and the delta of each call that is
-        ready in this state."""
+        done calls are `end`. Return the last state, the scheduled calls, and the delta of each call
+        that is ready in the last state."""
         free_calls: list[int] = []
         while state.done != end:
             deltas = []

@@ -29,7 +29,7 @@ class Leaf:
     peaks
         bytes of each workspace pool in its plan; None without a plan within the limit.
     low
-        a proved lower bound of the peaks, if the choice was not planned because of it.
+        a proved lower bound of the peaks, if the choice was skipped because of this bound.
     error
         error of a later pass that refuses the choice.
     """
@@ -71,7 +71,7 @@ def is_within(peaks: Peaks, limit: Peaks | None) -> bool:
 def best_leaf(leaves: Sequence[Leaf], allowance: Allowance, optimize: str) -> int:
     """Return the position of the best leaf. Choices are compared only here.
 
-    Without any plan, it is the choice with the smallest bound, or else the first one.
+    If no leaf has a plan, it is the leaf with the smallest bound, or else the first one.
     Refused choices come last.
 
     Parameters

@@ -72,8 +72,8 @@ class Race:
         Raises
         ------
         UnsupportedModelError, ValueError
-            every choice is refused, with the error of the first one; or, unless the stage rewrites
-            Relax, the first choice that is refused.
+            every choice is refused (the error is that of the first choice); or the stage does not
+            rewrite Relax, and any choice is refused.
         """
         for choice in self.stage.choices(self.mod, self):
             if self._first is None:

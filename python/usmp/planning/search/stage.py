@@ -65,8 +65,8 @@ class Stage(ABC):
     def choices(self, mod: IRModule, race: Race) -> Iterable[Choice]:
         """Yield the choices for a module.
 
-        The first choice is taken if there is no time, or no other choice: mostly the module as it
-        is. Labels of choices differ.
+        The first choice, mostly the unchanged module, is taken if there is no time or no other
+        choice. Labels of choices differ.
 
         Parameters
         ----------

@@ -1,7 +1,8 @@
 """Schedules of interleaved operators, and the schedule by rows with the fewest bytes.
 
-In tick `start + period * k`, an operator computes its run k: the next `number` steps. Each step
-runs once, as early as its reads allow, or later where results then take fewer bytes.
+In tick `start + period * k` (see `timing`), an operator computes its run k: the next `number`
+steps. Each step runs once, as early as its reads allow, or later where results then take fewer
+bytes.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def interleave(scheduler: Scheduler, with_columns: bool = False) -> Interleaving
 def _interleaving(
     scheduler: Scheduler, rates: Sequence[Fraction], with_columns: bool
 ) -> Interleaving:
-    """Return the interleaving in which operators compute these numbers of steps in a tick."""
+    """Return the interleaving in which each operator computes its rate of steps in a tick."""
     timings: list[Timing] = []
     for index, (loop, rate) in enumerate(zip(scheduler.loops, rates, strict=True)):
         if with_columns:
@@ -116,7 +117,7 @@ def _period_with_columns(
     scheduler: Scheduler, index: int, rate: Fraction, timings: Sequence[Timing]
 ) -> int:
     """Return the ticks between runs by columns: the period of a maker (an operator whose result is
-    read) if the operator computes one step for each of its columns, else what `rate` gives."""
+    read) if the operator computes one step for each of its columns, else that of `rate`."""
     for maker in sorted({maker for maker, _ in scheduler.reads[index]}):
         columns = scheduler.loops[maker].columns
         row = timings[maker].number if columns == 1 else columns

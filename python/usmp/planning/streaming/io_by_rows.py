@@ -19,7 +19,7 @@ _LARGEST_SHARE = 2
 
 
 def uses_by_rows(main: StreamedMain, index: int) -> list[Memory]:
-    """Return the streamed tensors that an operator uses; with one, it cannot run by itself."""
+    """Return the streamed tensors that an operator uses. If there is one, it needs a segment."""
     return [memory for memory in main.by_rows if index in main.users[memory]]
 
 

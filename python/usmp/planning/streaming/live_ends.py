@@ -60,15 +60,15 @@ class LiveEnds:
 
     def first(self, memory: Memory, index: int) -> int:
         """Return the first byte that operators from `index` on access: the size of the memory if
-        none does, 0 if it stays live at the end."""
+        there is none, 0 if it stays live at the end."""
         if self.ranges[memory][1] > len(self.statements):
             return 0
         uses = (use.first for use in self._uses.get(memory, ()) if use.operator >= index)
         return min(uses, default=self.sizes[memory])
 
     def end(self, memory: Memory, index: int) -> int:
-        """Return the end of the bytes that operators before `index` write, or of a whole input; at
-        most the first byte that operators from `index` on write again."""
+        """Return the end of the bytes that operators before `index` write; for an input, its size.
+        It is at most the first byte that operators from `index` on write again."""
         uses = self._uses.get(memory, ())
         written = max((use.end for use in uses if use.operator < index), default=0)
         if self.ranges[memory][0] < 0:
@@ -77,8 +77,8 @@ class LiveEnds:
         return min([written, *again])
 
     def live(self, memory: Memory, start: int, stop: int | None = None) -> int:
-        """Return the number of bytes from the first one that operators from `stop` (by default
-        `start`) on access, to the end of those that operators before `start` write."""
+        """Return the number of live bytes: from the first byte that operators from `stop` on (by
+        default `start`) access to the end of the bytes that operators before `start` write."""
         return max(self.end(memory, start) - self.first(memory, stop or start), 0)
 
     @cached_property

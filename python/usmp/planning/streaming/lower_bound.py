@@ -92,8 +92,8 @@ def least_need(
     Returns
     -------
     LeastNeed | None
-        None if a plan may fit. If a search compared other forms of the model, the smallest bound
-        among them, or if that is unknown the bound of `mod`, with `is_of_all_forms` false.
+        None if a plan may fit. If a search compared other forms of the model, the smallest bound of
+        all forms; if that is unknown, the bound of `mod` with `is_of_all_forms` false.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def with_needs_of_forms(
     """
     needs = [least_need(session, form, options) for form in forms]
     known = [need for need in needs if need is not None]
-    # Bounds compare only if both are of the same pools, and of one buffer or of all together.
+    # Only bounds of the same pools and with the same `is_one_buffer` are comparable.
     places = {(need.is_one_buffer, *(pool.name for pool in need.pools)) for need in known}
     # If an earlier stage compared forms, not all combinations with its choices were compared.
     is_proved = (

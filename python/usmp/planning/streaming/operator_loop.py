@@ -83,8 +83,8 @@ class OperatorLoop:
     steps
         iterations of the loop.
     columns
-        iterations of the nested loop, mostly the columns of a row, if the body is a loop, and all
-        its iterations are at most `MOST_STEPS`; else 1.
+        iterations of the nested loop, mostly the columns of a row, if the body is a loop with at
+        most `MOST_STEPS` iterations in all steps; else 1.
     reads, writes
         bytes of each parameter, by its index. A parameter whose bytes are unknown, or whose address
         escapes, is only in `unknown`.

@@ -53,10 +53,10 @@ class ReadParts(NamedTuple):
     Parameters
     ----------
     needed
-        by part of the reader, the last part of the maker that it or an earlier one needs, -1 for
+        by part of the reader, the last part of the maker that this or an earlier part needs, -1 for
         none, (parts,).
     first
-        by part of the reader, the first part of the maker that it or a later one reads, (parts,).
+        by part of the reader, the first part of the maker that this or a later one reads, (parts,).
     """
 
     needed: Values

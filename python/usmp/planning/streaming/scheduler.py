@@ -29,7 +29,7 @@ class Scheduler:
     loops
         the operators, in an order in which each comes after those whose tensors it reads.
     readings
-        the reads between them.
+        the reads of tensors between the operators.
     start
         position of the first operator.
     sizes
@@ -72,8 +72,8 @@ class Scheduler:
         return [tensor for tensor, operators in used if index in operators]
 
     def rates(self, of: Mapping[Reading, Fraction]) -> list[Fraction]:
-        """Return the average steps or parts of each operator for one step or part of the last
-        operator that it is connected with by reads.
+        """Return, for each operator, the average number of steps (or parts) that it runs for one
+        step (or part) of the last operator that reads connect with it.
 
         Parameters
         ----------
@@ -116,8 +116,8 @@ class Scheduler:
         return timing.beginning(start, level)
 
     def latest(self, timings: Sequence[Timing], index: int) -> int:
-        """Return the last tick of rows in which an operator may begin. Its own tick, or an earlier
-        one, means that it may not begin later."""
+        """Return the last tick of rows in which an operator may begin. If this is its present
+        tick or an earlier one, it may not begin later."""
         timing, ticks = timings[index], []
         for reader, read in self.read_by[index]:
             gap = read.gap(timing, timings[reader], ROWS)

@@ -41,8 +41,8 @@ class MainOperator:
         return any(m.same_as(memory) and i in self.loop.reads for i, m in self.memories.items())
 
     def written_by(self, memory: Memory) -> int | None:
-        """Return the index of the parameter that points to a memory, if only one does, which is
-        written and not read; else None."""
+        """Return the index of the only parameter that points to a memory, if it is written and not
+        read; else None."""
         assert self.loop is not None
         indices = [i for i, m in self.memories.items() if m.same_as(memory)]
         is_only = len(indices) == 1 and indices[0] in self.loop.writes

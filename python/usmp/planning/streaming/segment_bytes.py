@@ -35,7 +35,7 @@ class Taken:
     ----------
     estimate_bytes
         estimate of the bytes in a plan: scratch, whole rings and tensors that are live through, the
-        bytes of tensors from outside that are still to be read, and those of results so far.
+        bytes of tensors from outside that are still to be read, and of results already written.
     live_bytes
         lower bound for all plans, without scratch: the most live bytes after a tick of a segment
         and at its end, or before and after an operator by itself.
@@ -199,7 +199,7 @@ class _Made:
 
 def _live_bytes(segment: Segment, makers: Sequence[_Made], use: _Use) -> Values | None:
     """Return the bytes from the first to the last live byte of a memory, at the end of each tick;
-    None if operators are called with addresses inside of the memory only."""
+    None if an operator that uses the memory is called only with addresses inside of it."""
     size, ticks = use.size, segment.interleaving.ticks * segment.interleaving.columns
     first = np.full(ticks, use.first, np.int64)
     end = np.full(ticks, use.end, np.int64)

@@ -248,7 +248,7 @@ class _Costs:
 
 
 class _Price(Protocol):
-    """A price of intervals of operators, to choose among those whose largest one is smallest."""
+    """A price of an interval of operators, to choose among segmentations with the fewest bytes."""
 
     def of(self, start: int, stop: int) -> float:
         """Return the price."""
@@ -307,7 +307,7 @@ def _least(
         live bytes before each operator, and at the end.
     reserve
         spends the time to try a segment; None if there is time for all. Short segments come first,
-        so that each operator that costs too much has some time.
+        so that there is some time for each operator that costs too much.
     """
     count = len(cuts) - 1
     alone = [cost(index, index + 1) for index in range(count)]

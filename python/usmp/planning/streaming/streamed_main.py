@@ -116,8 +116,8 @@ class StreamedMain:
 
     @cached_property
     def ranges(self) -> Mapping[Memory, tuple[int, int]]:
-        """The live range of each memory in positions of operators: the first that uses it, -1 for
-        inputs, and the one after the last; beyond all operators if it stays live at the end."""
+        """The live range of each memory: the position of its first user, or -1 for inputs, and the
+        position after its last user, which is beyond all operators if it is live at the end."""
         ranges = {}
         for memory, users in self.users.items():
             if memory in self.sizes:
@@ -212,7 +212,7 @@ class StreamedMain:
         return way
 
     def is_fast(self, by_columns: Segment, by_rows: Segment) -> bool:
-        """Return whether a segment takes at most the permitted instructions more than by rows."""
+        """Return whether columns add at most the permitted instructions to a segment by rows."""
         slower = interleaving_instructions(by_columns) - interleaving_instructions(by_rows)
         has_io = any(memory in self.by_rows for memory in by_rows.inside)
         permitted = min(self.more_percent, _MOST_PERCENT_IO)

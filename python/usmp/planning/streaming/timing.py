@@ -142,8 +142,8 @@ class Ring:
     Parameters
     ----------
     places
-        number of parts that fit. A part is the result of a run, or in a segment by columns of one
-        tick of columns.
+        number of parts that fit. A part is the result of a run or, in a segment by columns, the
+        result of one tick of columns.
     moved
         parts by which the content moves to the front; if these are all `places`, nothing is copied.
     part_bytes

@@ -48,15 +48,15 @@ None, it leaves out the copies that do not lower the live bytes."""
 class CopyStage(Stage):
     """The choice of the parts of tensors that the main PrimFunc copies.
 
-    Without a copy of its part, the whole tensor stays live. Whether that takes more memory depends
-    on overlaps, so some choices are planned; one of them makes all copies. The value is the
+    If the copy of a part is elided, the whole tensor stays live. Whether this takes more memory
+    depends on overlaps, so some choices are planned; one of them makes all copies. The value is the
     set of elided copies. Of two equal plans, the one with fewer copies is taken.
 
     Parameters
     ----------
     versions
-        returns, for a module with a Relax `main` that calls operators, what makes the versions of
-        its main PrimFunc.
+        takes a module with a Relax `main` that calls operators, and returns the function that makes
+        versions of its main PrimFunc.
     how
         key of the parameters of `versions`, besides the module.
     """
@@ -77,7 +77,7 @@ class CopyStage(Stage):
         return "copies", self._how
 
     def choices(self, mod: IRModule, race: Race) -> Iterator[Choice]:
-        """Yield the default, all copies elided, none elided, then others by group."""
+        """Yield the default, all copies elided, none elided, then others group by group."""
         versions = self._versions(mod)
         tried: set[frozenset[int]] = set()
 

@@ -154,7 +154,7 @@ def _choices(
     by_bound = sorted(range(len(choices)), key=lambda index: choices[index].live_bytes)
     for index in by_bound:
         segments = choices[index].segments
-        # Make segments again by interval: the module has other memories, but the same statements.
+        # Make segments again from their intervals, because the module may have other memories.
         ways = {i: s.interleaving.columns > 1 for i, s in segments.items()}
         if _made(session, main, ways) is not None:
             value = tuple((*interval, by_columns) for interval, by_columns in sorted(ways.items()))

@@ -1,9 +1,9 @@
 """Tiles: the schedules of operators, from the smallest memory to the fewest instructions.
 
 An operator that computes several pixels at once writes outputs of the first pixel before it has
-read the inputs of the last. So its output may overlap a few bytes less of its input. Mostly other
-operators need more memory anyway; where the peak would rise, the user
-chooses by `tir.usmp.optimize`.
+read the inputs of the last pixel. So its output may overlap a few bytes less of its input. Mostly
+other operators need more memory anyway; where the peak would rise, the user chooses by
+`tir.usmp.optimize`.
 """
 
 from __future__ import annotations
