@@ -19,7 +19,7 @@ class AssignPoolInfo(ModulePass):
     the PrimFunc that allocates and of every PrimFunc that accesses the buffer, with "rw" for writes
     (see `function_targets`). If the module lists no pools of a kind, it gets one internal pool of
     that kind without a limit: `global_workspace` or `global_const_workspace`. An AllocBuffer keeps
-    its candidate pools, so a schedule may exclude pools. TVM's RFC 0009, "Overview".
+    candidate pools that it has, so a schedule may exclude pools. TVM's RFC 0009, "Overview".
 
     The pool of the attribute `state_memory_pool` is the only candidate of states, and no candidate
     of other buffers. The attribute `state_layout` pins states (rfcs/0013-state-layout.md).

@@ -21,11 +21,11 @@ class ChooseSchedules(ModulePass):
 
     Kernels compute tiles of several pixels; the larger a tile, the fewer bytes of its input the
     output may overlap. `tir.usmp.optimize` in the PassContext limits the peaks: `ram`, to those of
-    the smallest tiles; `balanced`, to 5 % above them; `speed`, to the pools. Choices are planned as
-    the planner will (see `usmp.planning.search`). `usmp.SelectKernels` leaves faster schedules in
-    the attribute `faster_schedules`; functions without it stay as they are. The attribute
-    `usmp.search` of the module has the bytes of each goal; a custom algorithm, or placement by
-    access cost, plans one goal only.
+    the smallest tiles; `balanced`, to 5 % above them; `speed`, to the pools. Choices are planned
+    with the planner's options (see `usmp.planning.search`). `usmp.SelectKernels` leaves faster
+    schedules in the attribute `faster_schedules`; functions without it stay as they are. The
+    attribute `usmp.search` of the module has the bytes of each goal; with a custom algorithm, or
+    with placement by access cost, only one goal is planned.
 
     Raises
     ------

@@ -15,7 +15,7 @@ _CONVERTED = (tirx.ForKind.PARALLEL, tirx.ForKind.VECTORIZED, tirx.ForKind.UNROL
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.ConvertForLoopsToSerial")
 class ConvertForLoopsToSerial(ModulePass):
-    """Make parallel, vectorized and unrolled loops serial, for targets that run them so anyway.
+    """Make parallel, vectorized and unrolled loops serial, for targets that run them serially.
 
     Their allocations can then be planned, because iterations reuse them one after the other. TVM's
     `tir.transform.ConvertForLoopsToSerial` did so for parallel loops.

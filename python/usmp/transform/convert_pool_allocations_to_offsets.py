@@ -56,7 +56,7 @@ class ConvertPoolAllocationsToOffsets(ModulePass):
     module lists all of them. `allocated_size` is the pool's peak in bytes, rounded up to its
     alignment; `alignment` is the required alignment of the address of offset 0. Constant pools
     carry their content as `ConstantInfo`s. The attribute `io_tensor_pool_allocations` lists planned
-    inputs and outputs. It is an attribute of the module, or with several entries of each entry's
+    inputs and outputs. It is an attribute of the module or, with several entries, of each entry's
     PrimFunc. TVM's RFC 0009, "Step 5".
 
     Parameters
@@ -261,7 +261,7 @@ class _Converter:
     def _alignment(self, pool: PoolInfo) -> int:
         """Return an alignment for all allocations in a pool, at least the default, in bytes.
 
-        If the user gives the pool a place, it also suits all allocations that may lie in the pool,
+        If the user gives the pool a place, it suits all allocations that may lie in the pool, too,
         because the plan begins at this place; see `usmp.objects.pool_places`.
         """
         name = str(pool.pool_name)

@@ -51,7 +51,7 @@ class LowerDynamicAllocations(ModulePass):
     """Turn each AllocBuffer in global memory of a size that only the run knows into calls.
 
     A buffer is allocated before the first statement of its sequence that uses it. It is released
-    after the last one, or after all later blocks are released, because blocks are a stack.
+    after the last such statement, and after all later blocks, because blocks are a stack.
 
         a_bytes: T.int64 = T.Cast("int64", n) * T.int64(4)
         a_block: T.handle = T.call_extern("handle", "usmp_arena_allocate", arena, a_bytes, 16)

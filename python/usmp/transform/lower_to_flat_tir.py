@@ -38,7 +38,7 @@ class CompactAllocations(ModulePass):
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Rewrite the other PrimFuncs, all at once."""
+        """Rewrite the PrimFuncs that are not skipped, all at once."""
         compacted = _COMPACT(IRModule(_prim_funcs(mod, _can_shrink)))
         return IRModule({**mod.functions, **compacted.functions}, attrs=mod.attrs)
 

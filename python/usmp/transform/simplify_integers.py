@@ -25,10 +25,10 @@ _NAMES: dict[type, str] = {
     tirx.LT: "usmp.float_less",
     tirx.LE: "usmp.float_less_equal",
 }
-"""Operators of which the simplifier knows rules -> functions of which it knows none."""
+"""Operators that the simplifier has rules for -> functions that it has no rules for."""
 _OPERATORS = {name: kind for kind, name in _NAMES.items()}
 _MIRRORED: dict[type, type] = {tirx.GT: tirx.LT, tirx.GE: tirx.LE}
-"""Comparisons -> those of the operands in the other order, as the simplifier writes them."""
+"""Comparison -> the equal comparison with swapped operands, which the simplifier prefers."""
 _HIDDEN = (*_NAMES, *_MIRRORED)
 
 
@@ -36,8 +36,8 @@ _HIDDEN = (*_NAMES, *_MIRRORED)
 class SimplifyIntegers(ModulePass):
     """Simplify the integers and conditions of PrimFuncs, and no floats.
 
-    While TVM's pass runs, differences and comparisons of floats are calls of functions that it does
-    not know.
+    While TVM's pass runs, differences and comparisons of floats are calls of functions that the
+    pass does not know.
 
     Parameters
     ----------

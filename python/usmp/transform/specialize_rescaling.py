@@ -1,8 +1,8 @@
 """SpecializeRescaling: rescale small values by constant factors in few steps.
 
 TFLite's rescaling is defined for all values and factors: it shifts to the left or to the right, and
-rounds twice. If factor and shift are constants and a value has less than 31 bits, so that its
-double has 32, then a rounding, a zero point and a shift to the right are one sum and one shift
+rounds twice. If factor and shift are constants and twice the value still fits in 32 bits, then a
+rounding, a zero point and a shift to the right are one sum and one shift
 (`RESCALE_RECORD`).
 """
 
@@ -33,7 +33,7 @@ from usmp.tir.op_names import op_name
 _Ranges: TypeAlias = Callable[[], IntegerRanges]
 
 _SMALL: Range = (1 - 2**30, 2**30 - 1)
-"""Values whose doubles have 32 bits."""
+"""Values that fit in 32 bits when they are doubled."""
 _GREATEST_SHIFT = 22
 _ONE_HALF = 2**30
 """The multiplier of factors that are powers of two."""
