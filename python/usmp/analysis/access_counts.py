@@ -45,7 +45,7 @@ def access_counts(
     -------
     dict[BufferInfo, list[AccessCount]]
         For each buffer of `create_array_buffer_info`: the accesses by target and kind, in program
-        order. A constant or state that is stored for others includes their accesses.
+        order. Accesses to equal constants, or to one state, are added up.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def access_counts(
 def _counted(
     info: BufferInfo, use: MemoryUse, targets: Mapping[str, Target | None]
 ) -> list[AccessCount]:
-    """Return the movements of one buffer, added up by target and size."""
+    """Return the loads and stores of one buffer, added up by target and size."""
     counted: dict[tuple[str, int, int], tuple[Target | None, int, int]] = {}
     for movement, count in use.movements.items():
         target = targets.get(movement.function)

@@ -78,9 +78,9 @@ def extract_buffer_info(
     preserve_inputs
         whether planned inputs must be intact when the run ends.
     sizes
-        bytes of allocations, where they differ from those of their buffers.
+        the size of each allocation in bytes, where it differs from the size of its buffer.
     distances
-        the safe distances between buffers, where they differ from those of `main_func`.
+        the safe distances between buffers; by default those of `main_func`.
 
     Returns
     -------

@@ -43,9 +43,9 @@ def infer_io(main: str, mod: IRModule) -> list[IOParameter]:
 
     An input is never written and an output never read, by PrimFuncs at any depth of calls. A
     parameter that is read and written may accumulate or be a state: it is an uncertain output. A
-    parameter that only an unknown function gets is uncertain too: an output if it stands after all
-    inputs and after an output (or is the last one, and there is no output), else an input. Numbers,
-    and untyped handles without accesses, are neither.
+    parameter that only an unknown function gets is uncertain, too. It is an output if all inputs
+    and an output precede it, or if it is the last parameter and there is no output; else it is an
+    input. Numbers, and untyped handles without accesses, are neither inputs nor outputs.
 
     Raises
     ------

@@ -66,7 +66,7 @@ def join_buffers(
 
     Positions of entries follow each other, so that buffers of two entries are not live together.
     Buffers of two entries that may run at once conflict. A state has one `BufferInfo` for each
-    entry that allocates it. The first has the live ranges of all, and is live throughout the other
+    entry that allocates it. The first has the live ranges of all, and is live throughout all other
     entries (see `create_array_buffer_info`). An AllocBuffer in an operator that several entries
     call is one buffer. Each set of entries that may all run at once gets an extra position. Buffers
     that are live at the fullest position of an entry in the set are live there, too. This adds no
@@ -238,7 +238,7 @@ class _Joined:
         return max(element, gcd(size, alignment))
 
     def _candidates(self, shared: _Shared) -> list[PoolInfo]:
-        """Return the pools that suit all entries, in the order of the first."""
+        """Return the pools that suit all entries, in the order of the first entry."""
         lists = [list(info.pool_candidates) for info in shared.infos.values()]
         common = set.intersection(*({str(p.pool_name) for p in pools} for pools in lists))
         candidates = [pool for pool in lists[0] if str(pool.pool_name) in common]
@@ -337,8 +337,8 @@ class _Joined:
     def _free_of_tail(
         self, state: Hashable, workspace: Mapping[Hashable, BufferInfo]
     ) -> dict[BufferInfo, int]:
-        """Return the buffers that may use the tail of a state, with their distance. None of their
-        entries uses the tail, or may run at once with an entry that does."""
+        """Return the buffers that may use the tail of a state, with their distance. No entry of
+        such a buffer uses the tail, or may run at once with an entry that uses the tail."""
         stmts = self.buffers[state].stmts
         kept = kept_bytes(self.buffers[state].first_stmt)
         using = {n for n, stmt in stmts.items() if size_bytes(stmt.buffer) > kept}

@@ -1,7 +1,7 @@
 """The workspace bytes that are live after each statement of a planned entry.
 
-They are computed from the statements of its PrimFunc alone. The planner's live ranges and overlaps
-are not used, so that its mistakes show.
+The bytes are computed from the statements of the entry's PrimFunc alone. The planner's live ranges
+and overlaps are not used, so that mistakes of the planner show.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ LiveBytes: TypeAlias = dict[str, list[ByteRange]]
 def live_bytes(mod: IRModule, entry: str = ONLY_ENTRY) -> dict[int, LiveBytes]:
     """Return the bytes that are live at entry and after each top-level statement that is executed.
 
-    Declarations are not executed; the index of the entry is that of the statement before the first
-    executed one. A buffer is live from the first statement that mentions it up to the last, an
-    input from the entry, an output to the exit. States, buffers that the plan keeps throughout, and
-    buffers of entries that may run at the same time are always live. Buffers within an operator are
-    live during its call only, so they are not included.
+    Declarations are not executed. The bytes live at entry have the index of the statement before
+    the first executed one. A buffer is live from the first statement that mentions it up to the
+    last, an input from the entry, an output to the exit. States, buffers that the plan keeps
+    throughout, and buffers of entries that may run at the same time are always live. Buffers within
+    an operator are live during its call only, so they are not included.
 
     Parameters
     ----------

@@ -18,8 +18,8 @@ def pool_bounds(
     """Return the lower bound of each pool that the plan uses, by name.
 
     Without `lower_bounds`, the solver bounds the buffers of each pool, with their safe overlaps.
-    The peak is then optimal if it equals the bound of the buffers that are tied to the pool,
-    because their other candidate pools are less preferred and empty.
+    A buffer is tied to its pool if its other candidate pools are less preferred and empty. The peak
+    is optimal if it equals the bound of the tied buffers.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class ModuleState:
 
 
 def module_states(mod: IRModule) -> dict[str, ModuleState]:
-    """Return the states that the PrimFuncs of a module allocate, by name, as first allocated."""
+    """Return the states that PrimFuncs allocate, by name, as the first allocation has them."""
     executor, described = executor_of(mod), state_tensors(mod)
     states: dict[str, ModuleState] = {}
 

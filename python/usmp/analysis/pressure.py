@@ -30,10 +30,10 @@ class Live(Protocol):
 def memory_pressure(buffers: Iterable[Live]) -> int:
     """Return the most bytes that buffers take in a pool at any program position.
 
-    Padding is counted: if all offsets are multiples of n bytes, sizes are rounded up to n, except
-    one, because the topmost buffer needs no padding. The result is the maximum over all alignments:
-    each includes the buffers with at least this alignment, and n is the gcd of theirs. No plan for
-    a single pool without overlap of live buffers has a smaller peak.
+    Padding is counted: if all offsets are multiples of n bytes, sizes are rounded up to multiples
+    of n, except one, because the topmost buffer needs no padding. The result is the maximum over
+    all alignments. Each alignment includes the buffers with at least this alignment; n is the gcd
+    of their alignments. Without overlap of live buffers, no plan for one pool has a smaller peak.
     """
     buffers = [buffer for buffer in buffers if buffer.size_bytes > 0]
     pressure = 0
@@ -45,7 +45,7 @@ def memory_pressure(buffers: Iterable[Live]) -> int:
 
 
 def live_byte_steps(buffers: Iterable[Live]) -> Mapping[int, int]:
-    """Return the live bytes from each begin or end of a live range on, in order of position."""
+    """Return the live bytes at each position where a live range begins or ends, in order."""
     return live_bytes_by_position(
         (int(buffer.size_bytes), [(int(r.start), int(r.stop)) for r in buffer.live_ranges])
         for buffer in buffers

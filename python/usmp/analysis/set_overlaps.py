@@ -93,7 +93,7 @@ def _overlap(
 ) -> tuple[_Buffer, _Buffer, int] | None:
     """Return the dying and the written one of two buffers, and their safe distance in bytes.
 
-    Of both directions, return the one that saves more bytes; None if neither saves any, or if no
+    Of the two directions, return the one that saves more bytes; None if neither saves any, or if no
     statement accesses both buffers."""
     if first.statements.isdisjoint(second.statements):
         return None

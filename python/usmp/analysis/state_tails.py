@@ -50,8 +50,9 @@ def kept_bytes(stmt: tirx.AllocBuffer) -> int:
 def state_tails(facts: FunctionFacts) -> dict[tirx.AllocBuffer, PositionRange]:
     """Return the live range of the tail of each state that has one.
 
-    It begins at the first statement of the PrimFunc that may access the tail and ends with the
-    last. It is the whole run if a callee allocates the buffer, or if its address escapes.
+    A range begins at the first statement of the PrimFunc that may access the tail and ends with the
+    last such statement. It is the whole run if a callee allocates the buffer, or if its address
+    escapes.
 
     Raises
     ------

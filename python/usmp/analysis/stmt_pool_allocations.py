@@ -36,7 +36,7 @@ def assign_stmt_pool_allocations(
 ) -> dict[tirx.AllocBuffer, PoolAllocation]:
     """Return pool and offset of each AllocBuffer.
 
-    A buffer that the algorithm did not place has the place of the first with equal content.
+    A buffer that the algorithm did not place has the place of the first buffer of equal content.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def assign_stmt_pool_allocations(
 def identical_constants(
     buffer_info_stmts: Mapping[BufferInfo, tirx.AllocBuffer],
 ) -> dict[BufferInfo, list[BufferInfo]]:
-    """Return each constant that is stored for others too, with the others."""
+    """Return each constant that is stored for equal constants too, with these constants."""
     stored = stored_for_others(buffer_info_stmts)
     return {info: others for info, others in stored.items() if is_constant_info(info)}
 
@@ -96,7 +96,7 @@ def _stored_as(
 
 
 def _content(info: BufferInfo, stmt: tirx.AllocBuffer) -> Hashable:
-    """Return a key that is equal for constants that can be stored once, and for one state."""
+    """Return a key that is equal for constants that can be stored once, or for one state."""
     state = STATE_TENSOR_ATTR.of(stmt)
     if state is not None:
         return "state", state

@@ -15,7 +15,7 @@ from usmp_solver.check import Fault, judge
 _INT64_MAX = (1 << 63) - 1
 
 Relations: TypeAlias = Sequence[Any]
-"""The conflicts and safe overlaps of each buffer, at the time of `relations_of`."""
+"""A copy of the conflicts and safe overlaps of each buffer, as `relations_of` returns it."""
 
 
 def check_plan(buffers: Iterable[BufferInfo], plan: Mapping[BufferInfo, PoolAllocation]) -> None:
@@ -25,9 +25,9 @@ def check_plan(buffers: Iterable[BufferInfo], plan: Mapping[BufferInfo, PoolAllo
     multiple of the alignments of the buffer and of the pool. The buffer ends within the size hint,
     less the bytes before the first address that suits all buffers of the pool. Two buffers share a
     byte only if they neither conflict nor are live together, or if one starts below the other by at
-    least the distance of its safe overlap. Buffers of no bytes share none. The check
-    shares no code with the algorithms, nor do the columns that it reads
-    (``src/usmp/judged_columns.cc``), so a mistake would have to be made twice to pass.
+    least the distance of its safe overlap. An empty buffer shares no byte. Neither the check nor
+    the code of its columns (``src/usmp/judged_columns.cc``) shares code with the algorithms, so a
+    mistake would have to be made twice to pass.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ def check_places(
     Raises
     ------
     ValueError
-        A plan begins before the `pool_offset` of its pool, ends behind its size hint or within a
-        line of its alignment, or has a buffer whose address is not aligned.
+        A plan begins before the `pool_offset` of its pool, ends behind its size hint or at an
+        address that is not aligned, or has a buffer whose address is not aligned.
     """
     placed_pools = {
         str(pool.pool_info.pool_name): (pool, first)

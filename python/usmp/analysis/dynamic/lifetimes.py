@@ -157,13 +157,13 @@ class _Multiple:
         return self.elements * self.item_bytes
 
     def has_factors_of(self, other: _Multiple) -> bool:
-        """Return whether both have the same factors, with the same values at all positions."""
+        """Return whether two sizes have equal factors; False if loads or calls may change them."""
         rest = list(other.factors)
         for factor in self.factors:
             same = [i for i, f in enumerate(rest) if tvm_ffi.structural_equal(f, factor)]
             if not same or nodes_of(factor, TensorLoad) or nodes_of(factor, Call):
                 return False
-            # By index, because a variable that occurs twice is one object.
+            # Delete one occurrence only, because a variable may be a factor twice.
             del rest[same[0]]
         return not rest
 

@@ -15,8 +15,8 @@ _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 
 
 def argument_ranges(mod: IRModule) -> dict[GlobalVar, dict[Var, Range]]:
-    """Return the element bounds of those parameters of each PrimFunc for which every call in a
-    Relax function passes an integer constant."""
+    """Return, for each PrimFunc, the element bounds of the parameters that are integer constants in
+    every call from a Relax function."""
     ranges: dict[GlobalVar, list[Range | None]] = {}
     for func in mod.functions.values():
         if not isinstance(func, relax.Function):
@@ -52,7 +52,7 @@ def _join(
         joined[callee] = ranges
         return
     if len(joined[callee]) != len(ranges):
-        # Calls disagree, because a tuple may be passed whole or by its elements: assume nothing.
+        # Argument counts differ, as for a tuple passed whole or by its elements: assume nothing.
         joined[callee] = []
         return
     joined[callee] = [

@@ -40,7 +40,7 @@ Range: TypeAlias = tuple[int, int]
 
 _UNKNOWN = (-math.inf, math.inf)
 _FLOATS: dict[str, type[np.floating[Any]]] = {"float32": np.float32, "float64": np.float64}
-"""The types that represent every integer, rounded: in float16, 70000 is infinite."""
+"""The types in which every integer is finite; float16 is left out, since 70000 is infinite."""
 _ROUNDINGS = ("tirx.round", "tirx.nearbyint", "tirx.floor", "tirx.ceil", "tirx.trunc")
 _RESULTS: dict[str, Range] = {
     SIGMOID_INDEX: (0, 255),
@@ -295,7 +295,7 @@ _BY_OPERANDS: dict[type, Callable[[Range, Range], Range | None]] = {
 
 
 def _rescaled_twice(value: Range, multiplier: Range, shift: Range) -> Range | None:
-    # Clamp the shift: by more than 32 bits, only 0 stays within 32 bits.
+    # Clamp the shift to 32 bits, because with 32 or more only 0 stays within int32.
     left = min(max(shift[1], 0), 32)
     shifted = (value[0] << left, value[1] << left)
     if not is_within(shifted, type_range("int32")):
@@ -308,7 +308,7 @@ def _rescaled_once(value: Range, multiplier: Range, shift: Range) -> Range | Non
 
 
 def _multiplied_by_float(value: Range, factor: Range) -> Range | None:
-    """Bound a product with a float from the bounds of its bits, which grow with the float."""
+    """Bound a product with a float; `factor` bounds the float's bits, which grow with the float."""
     if factor[0] <= 0:
         return None
     return _scaled(value, (0, 2**31), 31 - ((factor[1] >> 23) - 126))
@@ -328,7 +328,7 @@ def _scaled(value: Range, multiplier: Range, right: int) -> Range | None:
 
 
 def _rescaled_channel(accumulator: Range, *record: Range) -> Range | None:
-    """Bound a value with unknown bias and multiplier, where the record ends with the shift."""
+    """Bound a value for any bias and multiplier; the last item of `record` is the shift."""
     return _rescaled_twice(type_range("int32"), (0, 2**31 - 1), record[-1])
 
 

@@ -49,8 +49,8 @@ def address_of(expr: tirx.Expr) -> Address:
 
 
 def _address_and_arguments(expr: tirx.Expr) -> tuple[Address, list[tirx.Expr]]:
-    """Return the address of `expr` without the arguments of calls, and these arguments: the result
-    of a call may point to their memory."""
+    """Return the address of `expr` without the arguments of calls, and these arguments, because the
+    result of a call may point to their memory."""
     if is_op(expr, "tirx.buffer_data"):
         expr = expr.args[0]
     if isinstance(expr, tirx.Var):

@@ -152,7 +152,7 @@ class _Fold:
         hulls: dict[Memory, PositionRange] = {}
         for statement in self.statements:
             for memory, (start, stop) in statement.ranges.items():
-                # Statements are in program order, so this stop is the last one so far.
+                # Statements are in program order, so this stop is the largest until now.
                 hulls[memory] = (hulls.get(memory, (start, stop))[0], stop)
         return hulls | {m: (0, length) for m, state in self.memories.items() if state.escaped}
 

@@ -1,7 +1,7 @@
 """The memory accesses of each statement of a main function.
 
-They come from the fold that computes live ranges (see `liveness`), so that both agree on accesses
-through views, pointers and calls of any depth.
+The accesses come from the fold that computes live ranges (see `liveness`), so that accesses and
+live ranges agree, also through views, pointers and calls of any depth.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class MainStatement:
     ranges
         the positions in the statement between first and last access of each memory of main.
     accesses
-        accesses to these memories, and to memories that callees keep from call to call.
+        accesses to memories of main, and to memories that callees keep from call to call.
     scratch
         allocations within the statement and its callees, with their live ranges.
     callee
@@ -147,7 +147,7 @@ class _Reader:
         self.points = main.points_to
         params = [param for param in main.func.params if _may_be_memory(param)]
         self.known = set(params)
-        """The parameters of main, and its allocations that are declared so far."""
+        """The parameters of main, and its allocations that were already declared."""
         self.declared: set[tirx.Var] = set()
         self.found = MainStatements([], [], dict.fromkeys(params))
 

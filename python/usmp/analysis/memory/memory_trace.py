@@ -263,7 +263,7 @@ class _Fold:
         """Record the stated accesses of a kernel."""
         if called.computed.exprs:
             self.evaluate(called.computed)
-        # Evaluate the other arguments before and after the call, because they have no statements.
+        # Evaluate the other arguments before and after the call: their accesses are not stated.
         self.evaluate(called.rest)
         kernel = called.kernel
         statement = self.statement(callee=kernel.key)

@@ -42,12 +42,12 @@ class StatedKernel:
         return f"extern {self.kernel.symbol}"
 
     def relative_distance(self, dying: Memory, written: Memory) -> int:
-        """Return the fewest bytes by which `written` must start below `dying`; `UNBOUNDED` if both
-        are one argument."""
+        """Return the fewest bytes by which `written` must start below `dying`; `UNBOUNDED` if they
+        are the same argument."""
         if dying.same_as(written):
             return UNBOUNDED
         indices = self._index(dying), self._index(written)
-        # Without a statement, share no byte: `written` may be written before `dying` is read.
+        # Without a stated distance, share no byte: `written` may be written before `dying` is read.
         apart = int(self.kernel.arguments[indices[1]].size_bytes)
         return self._distances.get(indices, apart)
 

@@ -12,7 +12,7 @@ UNKNOWN_TRIP_COUNT = 10
 """The assumed count where the trip count is unknown, as in GCC (`--param avg-loop-niter`)."""
 
 _MOST_BOUNDED = 1 << 31
-"""The first value beyond int32. A bound of the maximum of int32 or more is that of the type."""
+"""The first value beyond int32. A bound of int32's maximum or more only repeats the type."""
 
 
 def trip_count(loop: tirx.For, outside: Sequence[tirx.For]) -> int:

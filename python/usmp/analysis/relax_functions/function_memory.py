@@ -64,7 +64,7 @@ class TensorArgument:
     refers
         numbers of the tensors that the argument may be a view of.
     whole
-        the number of the tensor that the argument is, or is a reshaped view of; else None.
+        number of the tensor if the argument is this tensor or a reshaped view of it; else None.
     """
 
     refers: frozenset[int]
@@ -106,7 +106,7 @@ class FunctionMemory:
     calls
         calls of PrimFuncs, in the order of their positions.
     killed_after
-        for the variable of a binding, the variables with their last use in the binding.
+        by the variable of a binding: the variables whose last use is in this binding.
     num_unmanaged
         number of values that are allocated elsewhere: results of functions that allocate, and
         allocations that are left to TVM.

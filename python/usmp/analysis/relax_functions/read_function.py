@@ -240,7 +240,7 @@ class _Scope:
         return self.roots.get(variable, variable)
 
     def add(self, variable: relax.Var, used: Iterable[relax.Var], is_name: bool) -> None:
-        """Record a variable whose value uses others, or that is an alias of the only one used."""
+        """Record a variable and those that its value uses; if `is_name`, it is an alias of one."""
         used = list(map(self.root_of, used))
         for source in used:
             if source in self.last:

@@ -96,7 +96,7 @@ class DistancesOfAllSizes:
     # ---- one operator
 
     def _of_one_call(self, dying: Memory, written: Memory) -> np.ndarray | None:
-        """Return the unclamped distances within one operator; None if one call does not decide."""
+        """Return the unclamped distances within one operator; None if no single call decides."""
         pair = self._accesses_of_one_call(dying, written)
         if pair is None:
             return None

@@ -75,7 +75,7 @@ class InstanceStore:
     """Safe distances between parameters of PrimFuncs, at each size."""
     facts: FactStore = field(default_factory=FactStore)
     kept: list[tirx.PrimFunc] = field(default_factory=list)
-    """PrimFuncs that keys identify by address, kept alive so that no other object gets it."""
+    """PrimFuncs that keys identify by address, kept alive so that no address is used again."""
 
     def instance(self, func: tirx.PrimFunc, known: Mapping[Var, int]) -> tirx.PrimFunc:
         """Return the PrimFunc with parameters replaced by constants; it still takes them."""

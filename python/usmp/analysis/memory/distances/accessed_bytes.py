@@ -37,7 +37,7 @@ _MOST_KEPT = 1 << 14
 def accessed_bytes(access: TracedAccess, bound: Bindings, common: int) -> tuple[Values, Values]:
     """Return first byte and end of an access in each iteration of the `common` outermost loops.
 
-    Each is the minimum or maximum over all iterations of the inner loops.
+    The first byte is the minimum, and the end the maximum, over all iterations of the inner loops.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class DistanceReason:
     is_write
         whether that access is a write.
     written_name, accessed_name
-        names of both memories in the innermost function.
+        names of the two memories in the innermost function.
     """
 
     kind: str

@@ -52,12 +52,12 @@ def in_order(
     ends, firsts
         written ends and first accessed bytes, by iteration, with an axis for each of `loops`.
     before
-        whether the write precedes the access in one iteration.
+        whether the write precedes the access within the same iteration.
     most
         largest number of iterations.
     """
     shape = tuple(
-        # Two iterations represent equal ones: a write in the first precedes accesses in the second.
+        # If all iterations are equal, two are enough: a write, and an access in a later iteration.
         max(end, first) if max(end, first) > 1 else min(loop.trips or 0, 2)
         for end, first, loop in zip(ends.shape, firsts.shape, loops, strict=True)
     )

@@ -1,4 +1,4 @@
-"""Safe distances: bytes by which an output must start below an input that dies meanwhile.
+"""Safe distances: bytes by which an output must start below an input of the same operator.
 
 An operator that reads its input in order may write its output over bytes that it has read. The
 output x may start d bytes below the input y if each byte of x is written after the last access to y
@@ -8,9 +8,10 @@ at the same address:
               over all writes w of x and accesses a of y such that w runs before a
 
 Every distance of at least D is safe. An access is a load or a store, because a store to y after w
-would destroy bytes that w wrote. A distance of 0 permits the same address; with the size of x, both
-share no byte. Shapes are static, so first and end are computed for every iteration of the loops
-that w and a share (see `accessed_bytes`). The maximum is taken in the order of the iterations.
+would destroy bytes that w wrote. A distance of 0 permits the same address; with a distance of the
+size of x, x and y share no byte. Shapes are static, so first and end are computed for every
+iteration of the loops that w and a share (see `accessed_bytes`). The maximum is taken in the order
+of the iterations.
 
 See RFC 0009 of this repository. P. Blacker et al., "Diagonal memory optimization", 2020, derive
 such distances by hand for convolutions.
@@ -126,14 +127,14 @@ class SafeOverlap(NotCopied):
         self._groups: dict[Memory, list[_Group]] = {}
         self._traced = {identity(memory): memory for memory in trace.accesses}
         self._sizes: dict[tuple[TracedAccess, int], int] = {}
-        """Numbers of values of accessed bytes, cached or not."""
+        """The number of values of each result of `accessed_bytes`, cached or not."""
         self._found_for_now: dict[tuple[TracedAccess, int], AccessedBytes] = {}
         """A cache for the current pair of memories, also of arrays that are too large to keep."""
 
     def distance(self, dying: Memory, written: Memory) -> int:
         """Return the fewest bytes by which `written` must start below `dying` to share bytes.
 
-        0 permits the same address; with the size of `written`, both share no byte.
+        0 permits the same address; with the size of `written`, the two memories share no byte.
 
         Raises
         ------
@@ -356,7 +357,7 @@ class SafeOverlap(NotCopied):
         return PairDistance(UNBOUNDED)
 
     def _call_distance(self, write: TracedAccess, access: TracedAccess) -> int:
-        """Return the distance within one call, from that of the callee and from its arguments."""
+        """Return the distance within one call, from the callee's distance and the arguments."""
         callee = self.callees[str(write.statement.callee)]
         assert write.in_callee is not None and access.in_callee is not None
         if callee.height >= DEEPEST_CALLS:

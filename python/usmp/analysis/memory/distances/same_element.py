@@ -45,7 +45,7 @@ def is_in_place(accesses: ElementAccesses, dying: tirx.Var, written: tirx.Var) -
         return False
     shared = _shared_loops([*read, *wrote])
     if not shared:
-        # Reads must be in earlier outermost loops than writes, and threads must not run both.
+        # Reads must be in earlier outermost loops than writes, and no threads may run them at once.
         return not accesses.has_threads and not _is_one_statement(read, wrote)
     return _SameElement(accesses, shared).holds(dying, read, written, wrote)
 

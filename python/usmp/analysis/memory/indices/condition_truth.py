@@ -13,7 +13,7 @@ from usmp.analysis.memory.walk.events import Condition
 
 @dataclass(frozen=True)
 class ConditionTruth:
-    """The iterations of a loop nest in which all of some conditions may hold.
+    """The iterations of a loop nest in which several conditions may all hold.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class ConditionTruth:
     happens
         whether the conditions may hold, by iteration of the nest; None means always.
     by_axis
-        factors of `happens` for each loop alone; None if it is not a product of such factors.
+        a factor for each loop, with `happens` as their product; None if there are no such factors.
     """
 
     conditions: Sequence[Condition] = ()

@@ -119,7 +119,7 @@ def may_be(condition: tirx.Expr, truth: bool, definitions: Definitions) -> Truth
 
 
 def both(a: Truth | None, b: Truth | None) -> Truth | None:
-    """Return where both are true; None means everywhere."""
+    """Return where both `a` and `b` are true; None means everywhere."""
     if a is None or b is None:
         return b if a is None else a
     # If the result is too large, return only `a`: it is true more often, which is conservative.

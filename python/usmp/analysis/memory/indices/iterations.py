@@ -90,7 +90,7 @@ def definitions_in(
     Parameters
     ----------
     loops
-        loops, outermost first; the n-th has the n-th axis, followed by an axis for vector lanes.
+        loops, outermost first; the n-th loop has the n-th axis. The last axis is that of lanes.
     iterations
         indices of iterations, from 0, by axis. A loop variable is unknown if its axis is missing,
         if two loops have it, or if its first value is unknown.

@@ -1,9 +1,9 @@
 """Addresses as linear sums of loop variables, with their first and last bytes in closed form.
 
 Most indices are linear: the ends of the loops give the smallest and the largest address, without an
-evaluation of all iterations. A nonlinear part, such as a quotient, is one term of the sum. Such
-terms, conditions, and extents that are not constant are evaluated in all iterations of the loops
-that they depend on, once for all accesses in the same loops.
+evaluation of all iterations. A nonlinear part, such as a quotient, is one term of the sum.
+Nonlinear terms, conditions, and variable extents are evaluated in all iterations of the loops that
+they depend on, once for all accesses in these loops.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class LoopNest:
             where = self._where(conditions)
         except RecursionError:
             raise NotLinear from None
-        # Cache without the constant, because accesses of unrolled statements differ only by it.
+        # Leave out the constant, because accesses of unrolled statements differ only by a constant.
         nonlinear = ((key, factor) for key, (_, factor) in total.nonlinear.items())
         cache_key = id(where), common, total.lanes, *total.factors.items(), None, *nonlinear
         if cache_key in self._found:
@@ -141,7 +141,7 @@ class LoopNest:
     def _ends_of(
         self, total: Sum, where: ConditionTruth, common: int
     ) -> tuple[Values, Values, Truth | None]:
-        """Return `ends` of a sum under conditions."""
+        """Return the result of `ends` for a sum and its conditions."""
         assert self._extents is not None
         is_by_axis = self._extents.keys().isdisjoint(total.factors)
         is_by_axis &= all(len(term.axes) == 1 for term, _ in total.nonlinear.values())
@@ -200,7 +200,7 @@ class LoopNest:
     def _ends_by_axis(
         self, total: Sum, holds: dict[int, Truth], common: int
     ) -> tuple[Values, Values, Truth | None]:
-        """Return `ends` of a sum where each term and each condition depends on one loop."""
+        """Return the result of `ends` if each term and each condition depends on one loop."""
         least = greatest = np.full((1,) * common, total.constant, np.int64)
         nonlinear: dict[int, list[tuple[NonlinearTerm, int]]] = {}
         for term, factor in total.nonlinear.values():
@@ -208,7 +208,7 @@ class LoopNest:
             nonlinear.setdefault(axis, []).append((term, factor))
         changing = {axis for axis, factor in total.factors.items() if factor}.union(nonlinear)
         if prod(self._trips(axis) for axis in changing if axis < common) > MOST_VALUES:
-            # Not `NotLinear`: evaluating each iteration instead would yield as many values.
+            # Not `NotLinear`, because evaluating each iteration would yield as many values.
             raise NotKnown
         happens: Truth | None = None
         sum_of_least = sum_of_greatest = 0

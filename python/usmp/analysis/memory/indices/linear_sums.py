@@ -32,7 +32,7 @@ class NonlinearTerm:
     Parameters
     ----------
     values
-        its values, with one axis for each loop, and one for lanes, which has one element.
+        its values, with one axis for each loop, and a last axis of one element for lanes.
     axes
         the loops that it depends on.
     """

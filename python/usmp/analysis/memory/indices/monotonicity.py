@@ -79,5 +79,5 @@ def _monotonicity(
 def _is_wide(expr: tirx.Expr) -> bool:
     """Return whether an overflow is detected where the first and the last value are evaluated.
 
-    A value of a narrow type may wrap between them without being noticed."""
+    A narrow type may wrap unnoticed between the first and the last value."""
     return element_type(str(expr.ty.dtype)) in ("int32", "int64")

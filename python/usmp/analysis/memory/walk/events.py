@@ -1,8 +1,8 @@
 """Memory events of a PrimFunc: one stream, in program order.
 
 Every analysis of memory is a fold over this stream (RFC 0032). The loads, calls and pointers of an
-evaluation have no order, because C leaves it open; only its store comes last. Events between
-`Enter` and `Leave` may repeat or run concurrently, as their `Region` says.
+evaluation have no order, because C leaves their order open; only the store comes last. Events
+between `Enter` and `Leave` may repeat or run concurrently, as their `Region` says.
 """
 
 from __future__ import annotations
