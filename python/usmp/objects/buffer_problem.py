@@ -23,7 +23,7 @@ def problem_of(buffers: Iterable[BufferInfo]) -> Problem:
     """Return the problem of at least one buffer, in the order of the buffers.
 
     Pools are identified by name, as in the emitted code. Their order agrees with the candidate list
-    of every buffer, and ties are broken by first occurrence; so are contradictions between lists.
+    of every buffer. Where lists leave it open or contradict each other, first occurrence decides.
 
     Conflicts that follow from live ranges are not listed. Conflicts and overlaps with buffers that
     are not in the problem are dropped.
@@ -53,7 +53,7 @@ def problem_of(buffers: Iterable[BufferInfo]) -> Problem:
 
 
 def skipped_by_pool(infos: Sequence[PoolInfo], problem: Problem) -> dict[str, int]:
-    """Return the bytes that each pool loses before offset 0, by name; only pools that lose some.
+    """Return the bytes that each pool loses before offset 0, by name, if it loses any.
 
     Parameters
     ----------

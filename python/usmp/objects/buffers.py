@@ -154,8 +154,9 @@ class BufferInfo(FFIObject):
         """Safe overlaps: the inputs that die in the operator that writes this buffer, each with
         the smallest number of bytes by which this buffer must start below it.
 
-        At that distance, both may share bytes although they conflict. 0 permits the same offset;
-        the size of this buffer permits no shared byte. These are weak references, too.
+        At that distance, this buffer and the input may share bytes although they conflict. A
+        distance of 0 permits the same offset; one of the size of this buffer permits no shared
+        byte. Like conflicts, overlaps are weak references.
         """
         return self._overlaps()
 

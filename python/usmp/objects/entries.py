@@ -59,7 +59,7 @@ def models_by_name(models: Iterable[tuple[str | None, _Model]]) -> dict[str, _Mo
     Raises
     ------
     ValueError
-        two models get one name.
+        two models get the same name.
     """
     named: dict[str, _Model] = {}
     for number, (file, model) in enumerate(models):

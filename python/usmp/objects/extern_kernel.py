@@ -87,14 +87,14 @@ class ExternKernel(FFIObject):
     symbol
         its name in `T.call_extern`.
     arguments
-        accesses to its first arguments, all of which are pointers; nothing is known of the others.
+        accesses to its first arguments, all of them pointers; nothing is known of later arguments.
     safe_distances
-        at most one for each pair of arguments; other pairs share no bytes.
+        at most one for each pair of arguments; pairs without a distance share no bytes.
     can_fail
         whether it may end the run, so that later statements must stay after it.
     keeps_state
-        whether it may access memory or devices besides its arguments, so that such calls must stay
-        in order.
+        whether it may access memory or devices besides its arguments, so that calls of such
+        kernels must stay in order.
 
     Raises
     ------

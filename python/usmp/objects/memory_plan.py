@@ -34,7 +34,7 @@ class PlacedBuffer(FFIObject, BufferPlace):
 
 @py_class("usmp.AccessEstimate")
 class AccessEstimate(FFIObject):
-    """The estimated cycles of all accesses of one run to planned memory, in the fastest clock.
+    """The estimated cycles of all accesses of one run to planned memory, at the fastest clock.
 
     `usmp.analysis.access_counts` counts the accesses, and `usmp.algorithms.access_cost` has their
     costs.
@@ -132,7 +132,7 @@ class MemoryPlan(FFIObject):
     pool_bounds
         proved lower bound of the peak of each pool, by name.
     search_ended_by
-        reason for the end of `auto` and `exact`: "proof", "work", "time" or "interrupt".
+        reason why the search of `auto` or `exact` ended: "proof", "work", "time" or "interrupt".
     entry_ranges
         program positions of each entry of a module with several, by name. The positions behind all
         entries belong to sets of entries that may run at once.

@@ -32,8 +32,8 @@ class StateTensor(FFIObject):
     dtype
         name of the element type, as in numpy.
     initial_value
-        a digest of its value before the first run (see `digest_of`), or of the states whose first
-        run it marks (see `digest_of_names`); empty if unknown.
+        a digest of its value before the first run (see `digest_of`); for a state that marks a first
+        run, a digest of the states that this run sets (see `digest_of_names`); empty if unknown.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """The place of a plan in its memory: first byte, most bytes, and alignment of buffers.
 
 The first byte is chosen before buffers have pools, so it suits all buffers that *may* lie in the
-pool. The solver's limits, the check of plans (``src/usmp/judged_columns.cc``, which shares no code)
+pool. The solver's limits, the check of plans (``src/usmp/judged_columns.cc``, without shared code)
 and the emitted code follow this rule, so that a plan within the limits fits the code.
 """
 

@@ -16,8 +16,8 @@ from usmp.support.text.plain_text import shown
 class SymbolicSize(FFIObject):
     """A symbolic shape variable, whose value is an argument of each run.
 
-    In TIR it is an `int32` parameter with this name, of `__tvm_main__` behind inputs and outputs,
-    and of every operator that needs it. Its value is constant during a run.
+    In TIR the variable is an `int32` parameter with this name: of `__tvm_main__`, behind inputs and
+    outputs, and of every operator that needs the size. Its value is constant during a run.
 
     Parameters
     ----------

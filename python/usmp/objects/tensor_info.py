@@ -36,7 +36,7 @@ def default_output_names(count: int, taken: Iterable[str] = ()) -> list[str]:
     count
         number of outputs.
     taken
-        names of the inputs; the names of outputs are not prefixes of them.
+        names of the inputs; no returned name is a prefix of one of them.
     """
     stem, names = "output", list(taken)
     while any(name.startswith(stem) for name in names):

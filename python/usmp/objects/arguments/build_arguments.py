@@ -68,7 +68,7 @@ def only_model(mod: _Model, ir_mod: _Model | None) -> _Model:
     Raises
     ------
     TypeError
-        both are given.
+        both arguments are given.
     """
     if mod is not None and ir_mod is not None:
         raise TypeError("mod and ir_mod are two names of one argument; give one of them")
@@ -81,7 +81,7 @@ def one_module_name(module_name: str | None, mod_name: str | None) -> str:
     Raises
     ------
     ValueError
-        both are given and differ, or the name is empty.
+        both arguments are given and differ, or the name is empty.
     """
     if None not in (module_name, mod_name) and module_name != mod_name:
         raise ValueError(
@@ -97,7 +97,7 @@ def one_module_name(module_name: str | None, mod_name: str | None) -> str:
 
 
 def check_target_host(target_host: OneTarget | None, targets: BuildTargets) -> None:
-    """Warn that the target of the host has no effect if it is the model's CPU.
+    """Check the target of the host, and warn that it has no effect if it is the model's CPU.
 
     Raises
     ------

@@ -153,7 +153,7 @@ def _executor_named(name: str, options: tuple[tuple[str, object], ...]) -> Execu
 def check_workspace_io(executor: Executor, use_workspace_io: bool) -> None:
     """Raise if inputs and outputs are in the workspace of a model with the packed interface.
 
-    The packed interface passes them as tensors, which have their own memory.
+    The packed interface passes inputs and outputs as tensors, which have their own memory.
 
     Raises
     ------

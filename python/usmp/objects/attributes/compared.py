@@ -113,11 +113,11 @@ def with_compared(mod: IRModule, lines: Iterable[Compared]) -> IRModule:
 
 
 def of_entry(mod: IRModule, entry: str) -> list[Compared]:
-    """Return the search record of a module, as that of one of several entries."""
+    """Return the search record of a module, with each line assigned to `entry`."""
     return [replace(line, entry=entry) for line in compared_of(mod)]
 
 
 def details_of(mod: IRModule, stage: str) -> list[Mapping[str, Any]]:
-    """Return the details of a stage, by line, without lines of single entries."""
+    """Return the details of each line of a stage, without lines for single entries."""
     lines = compared_of(mod)
     return [line.details for line in lines if line.stage == stage and not line.entry]

@@ -21,7 +21,7 @@ class Core:
     Parameters
     ----------
     name
-        name for `-mcpu`, without missing features; "portable" is no particular CPU.
+        name for `-mcpu`, without suffixes such as "+nodsp"; "portable" is no particular CPU.
     description
         one line about the core.
     has_dsp

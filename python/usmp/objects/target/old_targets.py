@@ -37,7 +37,7 @@ class CurrentTarget:
     executor
         options of the executor, by name.
     notes
-        notes about options that were names of TVM 0.18.
+        notes about option names of TVM 0.18.
     """
 
     target: dict[str, object] = field(default_factory=dict)
@@ -141,7 +141,7 @@ def _row(target: DescribedTarget, name: str, value: str) -> OldName | None:
 
 
 def _is_of_tvm(target: DescribedTarget, name: str) -> bool:
-    """Return whether TVM derives the option from others when it prints a target."""
+    """Return whether TVM derives the option from other options when it prints a target."""
     return target.is_complete and name.startswith("feature.")
 
 
