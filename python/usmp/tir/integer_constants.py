@@ -100,7 +100,7 @@ def _zeroed(func: tirx.PrimFunc) -> tirx.PrimFunc:
 
 
 def _sizes(func: tirx.PrimFunc) -> Iterator[int]:
-    """Yield the sizes of declared buffers, in order, with those in their layouts."""
+    """Yield the sizes of declared buffers and the integers in their layouts, in order."""
     for declared in nodes_of(func.body, tirx.DeclBuffer):
         yield from _constants(tirx.AllocBuffer(declared.buffer))
 
@@ -151,7 +151,7 @@ class Parameters:
 def parameters_of(similar: SimilarFunctions) -> Parameters:
     """Return parameters for the integers that differ.
 
-    An integer that is a sum, a difference or a constant multiple of others needs no parameter. A
+    An integer that can be computed from others (see `_computed`) needs no parameter. A
     declared buffer whose size differs gets the largest size.
     """
     known: dict[Values, tirx.Expr] = {}
@@ -170,7 +170,7 @@ def parameters_of(similar: SimilarFunctions) -> Parameters:
 
 def _computed(values: Values, variables: Mapping[Values, tirx.Var]) -> tirx.Expr | None:
     """Return an expression with these values: a constant, a variable plus or times a constant, or
-    the sum or difference of two variables; None if none of these has them."""
+    the sum or difference of two variables; None if no such expression has them."""
     if len(set(values)) == 1:
         return tirx.IntImm(DTYPE, values[0])
     for other, variable in variables.items():

@@ -95,7 +95,7 @@ def conversion_function(target: str, source: str) -> str:
 def size_function(operation: str) -> str:
     """Return the name of a function (int64, int64) -> int64 for sizes.
 
-    A result that overflows is the smallest int64; so are results of operations on that value.
+    An operation that overflows, or on the smallest int64, returns the smallest int64.
 
     Parameters
     ----------

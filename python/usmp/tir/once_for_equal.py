@@ -43,7 +43,7 @@ def once_for_equal(
     apply
         passes that transform each PrimFunc by itself; also a cache key, so always the same object.
     depends_on
-        returns a key for everything besides the PrimFunc that its result depends on.
+        returns a key for all that the result of `apply` depends on besides the PrimFunc.
     """
     cache = _MADE.get()
     if cache is None:

@@ -23,7 +23,7 @@ PACKED_CALLS = (
 def op_name(expr: Any) -> str:
     """Return the name of the operator that an expression of TIR or Relax calls, as in "relax.add".
 
-    It is "" for calls of functions, and for anything that is no call.
+    The name is "" for calls of functions, and for anything that is no call.
     """
     return str(getattr(getattr(expr, "op", None), "name", ""))
 

@@ -47,11 +47,11 @@ def keeps_span(visit: Visit) -> Visit:
 def functions_with_spans(before: IRModule, after: IRModule) -> IRModule:
     """Return `after`, the result of a pass on `before`, with the spans that the pass has lost.
 
-    A pass that replaces a call binds the same variable to the replacement, if the type is the same,
-    after intermediate results. So a call without a span gets the old span of its variable, or else
-    that of the next call with a span, or else that of the last one. Spans that no call has then
-    belong to operators that were fused into others: they join the spans of their first remaining
-    consumers.
+    A pass that replaces a call binds intermediate results, and then the same variable to the
+    replacement if types are equal. So a call without a span gets the old span of its variable, else
+    the span of the next call with one, else the span of the last call with one. Spans that no call
+    has then belong to operators that were fused into others. Such a span joins the span of the
+    first remaining consumer.
     """
     changed = {}
     named = {str(variable.name_hint): function for variable, function in before.functions.items()}
@@ -79,7 +79,7 @@ def with_function_span(function: BaseFunc, span: AnySpan | None) -> BaseFunc:
 
 
 def with_all_spans(mod: IRModule) -> IRModule:
-    """Return the module, where calls without a span get that of the next call, or of the last."""
+    """Return the module; calls without a span get the next call's span, or else the last one."""
     changed = {
         variable: function_with_spans(function, spans)
         for variable, function in mod.functions.items()

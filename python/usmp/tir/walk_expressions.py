@@ -40,7 +40,7 @@ def walk_expressions(roots: Iterable[tirx.Expr], callbacks: ExprCallbacks) -> No
     Parameters
     ----------
     callbacks
-        callbacks by type; that of variables returns `SKIP`, so that types are not walked.
+        callbacks by type; a callback of variables returns `SKIP`, so that types are not walked.
     """
     pending = [*roots][::-1]
     while pending:
