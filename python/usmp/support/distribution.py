@@ -1,6 +1,6 @@
 """The distribution of this package, and the requirements of its extras.
 
-It is named `tvm-usmp`, because `usmp` on PyPI is another project.
+The distribution is named `tvm-usmp`, because `usmp` on PyPI is another project.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EXTRAS = {
 def install_command(extra: str) -> str:
     """Return a shell command that installs the requirement of `extra` into this environment.
 
-    It names the requirement, not the extra, so that it works wherever usmp was installed from.
+    The command names the requirement, not the extra, so that it works for any source of usmp.
     """
     return shlex.join([sys.executable, "-m", "pip", "install", EXTRAS[extra]])
 

@@ -34,7 +34,7 @@ def naming_file(path: str | Path | None) -> Iterator[None]:
     Raises
     ------
     UnsupportedModelError
-        an error of the class of the error that was raised within the context.
+        an error that was raised within the context, with the same class.
     """
     try:
         yield

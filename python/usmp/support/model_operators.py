@@ -17,7 +17,7 @@ def titles(operators: Sequence[Mapping[str, Any]], entry: str = "") -> str:
     """Describe operators, such as "operator 1 DEPTHWISE_CONV_2D (25x5x64)".
 
     Of more than two consecutive operators, the first and the last are named: "operators 0 CONV_2D
-    to 9 AVERAGE_POOL_2D (64)". The shape is that of the last one's output, without a batch of 1.
+    to 9 AVERAGE_POOL_2D (64)". The shape is that of the last output, without a batch of 1.
 
     Parameters
     ----------

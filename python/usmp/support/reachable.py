@@ -9,7 +9,7 @@ _Node = TypeVar("_Node", bound=Hashable)
 
 
 def reachable(roots: Iterable[_Node], following: Callable[[_Node], Iterable[_Node]]) -> list[_Node]:
-    """Return the roots and what follows them at any distance, each once, the nearest first."""
+    """Return the roots and all nodes reachable from them, each once, the nearest first."""
     known = dict.fromkeys(roots)
     order = list(known)
     for node in order:

@@ -98,7 +98,7 @@ def cannot(what: str, error: Exception) -> Exception:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the first paragraph of a message in one line; the rest is about TVM's source."""
+    """Return the first paragraph of a message in one line; later ones are about TVM's source."""
     text = " ".join(str(error).strip().split("\n\n")[0].split())
     check = _CHECK.match(text)
     if check is not None:

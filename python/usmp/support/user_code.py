@@ -22,7 +22,7 @@ def wants_backtrace() -> bool:
 def place_in_user_code(error: BaseException) -> str | None:
     """Return the innermost line of user code in an error or its causes; None if there is none.
 
-    It reads "KeyError at mine.py, line 4, in place"."""
+    The result is a text such as "KeyError at mine.py, line 4, in place"."""
     cause: BaseException | None = error
     while cause is not None:
         for frame in reversed(traceback.extract_tb(cause.__traceback__)):

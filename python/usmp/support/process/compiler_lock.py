@@ -84,7 +84,7 @@ class locked_property(cached_property[_Value]):
     """A cached property that one thread computes, under the compiler lock.
 
     Take the compiler lock first, because `cached_property` of Python 3.11 has a lock of its own: a
-    build in another thread may hold the compiler lock and wait for that lock.
+    build in another thread may hold the compiler lock and wait for the property's lock.
     """
 
     if not TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _OBJECTS = 100_000
-"""Objects between two collections; with the default of 700, they took 6 % of a build's time."""
+"""Objects between collections; with the default of 700, collections took 6 % of a build's time."""
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Vega outside of a browser: the package vl-convert, in a process of its own.
 
-Its JavaScript engine reserves address space when it starts, and a signal ends the process if that
-fails.
+Its JavaScript engine reserves address space when it starts, and a signal ends the process if
+the reservation fails.
 """
 
 from __future__ import annotations

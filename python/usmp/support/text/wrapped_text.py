@@ -19,8 +19,8 @@ def wrapped(text: str, width: int) -> list[str]:
     """Wrap text into lines of at most `width` cells of a terminal.
 
     Lines end at spaces. A name that is wider than a line is broken behind separators such as "_" or
-    "/", and a part that is wider than a line at any character. Words that are joined by `TIE` stay
-    on one line, with a space between them.
+    "/". If a part is still wider than a line, it is broken at any character. Words that are joined
+    by `TIE` stay on one line, with a space between them.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ def cell_width(text: str) -> int:
 
 
 def widest_word(text: str) -> int:
-    """Return the cells of the widest word, the width at which no word is broken."""
+    """Return the cells of the widest word, the least width at which no word is broken."""
     return max(map(cell_width, text.split(" ")), default=0)
 
 
 def widest_part(text: str) -> int:
-    """Return the cells of the widest part of a word, the width at which no part is broken."""
+    """Return the cells of the widest part of a word, the least width that breaks no part."""
     return max((cell_width(part) for word in text.split(" ") for part in parts(word)), default=0)
 
 
@@ -76,7 +76,7 @@ def _start(text: str, width: int) -> str:
 
 
 def _pieces(text: str, width: int) -> Iterator[str]:
-    """Break text into full lines and a rest, with at least one character in each."""
+    """Break text into full lines and a last line, with at least one character in each."""
     start = used = 0
     for place, character in enumerate(text):
         cells = cell_width(character)
