@@ -17,13 +17,13 @@ and few cycles: with the usual 700 objects, the collector takes a tenth of the t
 def main() -> int:
     """Run the command line; a signal at any moment ends it with a message of one line."""
     if sys.stdout is None:
-        # Before the signal handler, whose stderr would get the file number of stdout.
+        # Do this first, because the handler's copy of stderr could get the number of stdout.
         from usmp.support.process.closed_streams import lead_nowhere_if_closed
 
         lead_nowhere_if_closed("stdout")
     end_by_signals("tvmc")
     gc.set_threshold(_OBJECTS)
-    # After the signal handler, because this import takes most of the start.
+    # Import after the signal handler is set, because this import takes most of the start.
     from usmp.driver import tvmc
 
     try:

@@ -168,7 +168,7 @@ def search_pass(
     several_entries: bool = False,
     io_type: str = FLOAT,
 ) -> SearchChoices:
-    """Return the search from Relax to TIR whose memory is planned afterwards.
+    """Return the pass that lowers Relax to TIR in the form with the smallest plan.
 
     Raises
     ------

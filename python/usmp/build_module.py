@@ -139,7 +139,7 @@ def build(
         `StateInfo`); or the path of a model file, see `usmp.import_model`. If a module has other
         public functions than `main`, all of them are entries: `tvmgen_<module>_<entry>_run` calls
         each, and all share one plan. Of several models, in a list or by name, each is an entry;
-        those in a list have the names of their files, or `model0`, `model1` and so on.
+        models in a list have the names of their files, or `model0`, `model1` and so on.
     target
         "c", for a Cortex-M as "c -mcpu=cortex-m4", "llvm" with options as "llvm -mcpu=cortex-m3",
         or several with accelerators, as "accel,c"; see `usmp.objects.target.targets`. Options of
@@ -155,7 +155,7 @@ def build(
     module_name
         prefix of the C symbols, as `tvmgen_<module_name>_run`; "default" by default.
     board
-        a board, or its name. Pools lie in its memories (the user's have their names), inputs and
+        a board, or its name. Pools lie in its memories (a user's pool by its name), inputs and
         outputs in the workspace by default. The code is for its core, and the archive gains a
         project that builds a program for it.
     ir_mod, mod_name

@@ -40,7 +40,7 @@ class SearchChoices(ModulePass):
     planning
         later passes and stages, which depend on the places of inputs and outputs.
     how
-        key of the parameters of the steps; a session has one search for each key.
+        a key for the parameters of all steps; a session has one search for each key.
     compare_workspace_io
         whether to plan again with inputs and outputs in the workspace, only to record the bytes.
 
@@ -97,7 +97,7 @@ class SearchChoices(ModulePass):
 def _is_comparable(mod: IRModule, options: PlanningOptions) -> bool:
     """Return whether inputs and outputs are outside of the workspace, and could be in it.
 
-    Those of the packed interface could not, and streamed ones (`StreamIO`) have no place. A custom
+    Packed interfaces do not permit it, and streamed tensors (`StreamIO`) have no place. A custom
     algorithm, or placement by access cost, takes too long. Offsets as expressions of sizes leave
     inputs and outputs where they are.
     """
@@ -115,8 +115,8 @@ def _ram_with_workspace_io(
     Returns
     -------
     int | None
-        None if the planner refuses them there, if no plan fits the pools, or if the deadline comes
-        before the search has ended.
+        None if the planner refuses this placement, if no plan fits the pools, or if the deadline
+        comes before the search has ended.
     """
     if not session.has_time(WORKSPACE_IO):
         return None

@@ -40,7 +40,7 @@ def pipeline(
     Returns
     -------
     Pass
-        It runs for ``Target.current()``, which `tvm.compile` sets.
+        A pass for the target ``Target.current()``, which `tvm.compile` sets.
 
     Raises
     ------
