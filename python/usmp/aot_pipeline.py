@@ -286,9 +286,9 @@ def operator_steps(
         IntegerLayoutStage(),
         # Prune first: accelerators benefit as well.
         PruneConstantChannels(),
-        # Convert windows while operators are not fused and have records; integer states are small.
+        # Convert windows before operators are fused, and in integers, so that states are small.
         ConvertWindowsToStates(),
-        # Partition before operators are fused, because patterns of accelerators match single ones.
+        # Partition before operators are fused, as patterns of accelerators match single operators.
         PartitionForAccelerators(accelerators),
         # Split before operators are fused, because strips read their records.
         *([StripStage()] if options.max_extra_macs else []),

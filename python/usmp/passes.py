@@ -79,7 +79,7 @@ def _remembering(transform: Transform) -> Transform:
 
 
 def _original(error: BaseException, raised: list[BaseException]) -> BaseException | None:
-    """Return the error of which `error` is a copy, or None. C++ passes on the text of an error, and
+    """Return the raised error that `error` copies, or None. C++ passes on the text of an error, and
     its class if it is registered; to some texts it adds a paragraph with the name of the pass."""
     for original in reversed(raised):
         text, copied = str(original), str(error.args[0]) if len(error.args) == 1 else None

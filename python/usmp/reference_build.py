@@ -70,7 +70,7 @@ def reference_meanwhile(
     build
         compiles the model for target "c"; None without a reference build.
     prune
-        whether channels may be pruned, because functions of accelerators depend on their number.
+        whether channels may be pruned; functions of accelerators depend on their number.
     """
     if build is None:
         yield lambda: None

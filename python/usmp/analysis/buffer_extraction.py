@@ -87,9 +87,9 @@ def extract_buffer_info(
     BufferInfoAnalysis
         `buffer_info_stmts` maps each BufferInfo, in program order, to its AllocBuffer. If candidate
         pools have an `alignment`, sizes are multiples of the largest. `memory_pressure` is the
-        largest number of workspace bytes live at once, `pool_memory_pressure` that number by pool,
-        over the buffers that may go to the pool. Conflicts are symmetric. Constants live all the
-        time, in pools of their own, and conflict with each other only.
+        largest number of workspace bytes live at once. `pool_memory_pressure` has this number for
+        each pool, over the buffers that may go there. Conflicts are symmetric. Constants live all
+        the time, in pools of their own, and conflict with each other only.
 
     Raises
     ------

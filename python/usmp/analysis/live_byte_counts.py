@@ -187,7 +187,7 @@ def _planned_buffers(
             size = _most_bytes(statement.buffer, sizes)
             known = _taken(waiting.get(place, []), size)
             if known is None:
-                # The view has a state and the bytes behind it; the state is live anyway.
+                # The view has a state, which is always live: match only the bytes behind the state.
                 kept = states[place]
                 known = _taken(waiting[place[0], place[1] + kept], size - kept)
             if known is None:

@@ -76,14 +76,14 @@ def with_faster_schedules(func: tirx.PrimFunc, faster: Sequence[tirx.PrimFunc]) 
 
 
 def with_row_schedule(func: tirx.PrimFunc, rows: tirx.PrimFunc | None) -> tirx.PrimFunc:
-    """Return `func` with another row schedule, or without one."""
+    """Return `func` with another row schedule (`ROW_SCHEDULE_ATTR`), or without one."""
     if rows is not None:
         return ROW_SCHEDULE_ATTR.put(func, rows)
     return ROW_SCHEDULE_ATTR.removed(func)
 
 
 def held_schedules(func: tirx.PrimFunc) -> tuple[tirx.PrimFunc, ...]:
-    """Return all alternatives of `func`: the faster schedules, and the row schedule."""
+    """Return all alternatives of `func`: the faster schedules, and the row schedule if any."""
     rows = ROW_SCHEDULE_ATTR.of(func)
     return (*faster_schedules(func), *(() if rows is None else (rows,)))
 

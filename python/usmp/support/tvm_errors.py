@@ -81,8 +81,8 @@ def fault(where: str, error: Exception) -> FaultError:
 def cannot(what: str, error: Exception) -> Exception:
     """Return the error for an exception of a pass that should `what`, such as "lower the model".
 
-    A failed allocation is an `OutOfMemoryError`, and a programming mistake in our code a fault of
-    usmp. All other exceptions mean that TVM does not support the model.
+    A failed allocation becomes an `OutOfMemoryError`, and a programming mistake in our code a fault
+    of usmp. All other exceptions mean that TVM does not support the model.
     """
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, OutOfMemoryError):

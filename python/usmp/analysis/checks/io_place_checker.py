@@ -25,7 +25,8 @@ def check_io_places(
     stmts: Mapping[BufferInfo, tirx.AllocBuffer],
     plan: Mapping[BufferInfo, PoolAllocation],
 ) -> None:
-    """Check that each buffer lies in a pool whose `io` permits it, and in the I/O pool if it must.
+    """Check that each pool's `io` permits its buffers, and that inputs and outputs lie in the I/O
+    pool if there is one.
 
     This check ignores candidate pools and shares no code with `usmp.transform.AssignPoolInfo` or
     the algorithms, so that it finds their faults.

@@ -117,10 +117,10 @@ class DistancesOfAllSizes:
     def _accesses_of_one_call(
         self, dying: Memory, written: Memory
     ) -> tuple[TracedAccess, TracedAccess] | None:
-        """Return the access to `dying` and the write to `written` if one call does both, and no
-        other access matters: nothing else accesses `dying` after the first write, or writes
-        `written` before the access. Return None otherwise, and if one of these accesses is in a
-        loop, has a guard, or does not get the start of the buffer."""
+        """Return the access to `dying` and the write to `written` if one call does both and
+        decides, else None. No other statement may access `dying` after the first write, or write
+        `written` before the access. No access to `dying` and no write to `written` may be in a
+        loop, have a guard, or begin behind the start of the buffer."""
         trace = self._overlap.trace
         if {dying, written} & trace.escaped:
             return None

@@ -22,7 +22,8 @@ class Alternative:
     why
         the reason: "larger", "equal" (as large, but not preferred), "slower" (not larger, but more
         instructions), "bound" (a lower bound proves that it is not smaller), "no plan" (none fits
-        or none was found), "refused: ..." (with the reason), or "not asked".
+        or none was found), "refused: ..." (with the reason), or "not asked" (planned only
+        for the record, because the options do not ask for it).
     peak_bytes
         peak of all workspace pools in its plan, in bytes; None if there is no plan.
     bound_bytes

@@ -32,10 +32,11 @@ def meanwhile(
 ) -> Iterator[Callable[[], _Result]]:
     """Yield a function that returns the result of `compute`, which runs beside the context.
 
-    If this is a process of `tvmc` on Linux with a second CPU, a forked copy runs `compute`. In
-    other programs, a thread of another library may hold a lock. There this process runs `compute`
-    when the context begins. If the copy fails, or takes twice as long as the rest of the context
-    (and at least some seconds), this process runs `compute` when the result is needed.
+    If this is a process of `tvmc` on Linux with a second CPU, a forked copy runs `compute`. Other
+    programs make no copy, because a thread of another library may hold a lock. Without a copy, this
+    process runs `compute` when the context begins. If the copy fails, or takes twice as long as the
+    rest of the context (and at least some seconds), this process runs `compute` when the result is
+    needed.
 
     Parameters
     ----------
