@@ -86,8 +86,8 @@ def get_pipeline(
     The module may have the attributes `executor`, `workspace_memory_pools`,
     `constant_memory_pools`, `state_memory_pool`, `io_memory_pool` and `state_layout`, which
     `usmp.build` sets.
-    The options of the current `PassContext` decide here which passes are in the list; the passes
-    read options when they run. For a board `usmp.build` also sets
+    The options of the current `PassContext` decide which passes are in the list; when passes run,
+    they read the options of the context of that time. For a board `usmp.build` also sets
     `tir.usmp.use_workspace_io` and the pools in its memories.
     Within a `usmp.planning.session.planning_session`, passes share their results about the module.
 

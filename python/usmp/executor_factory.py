@@ -68,7 +68,7 @@ class AOTExecutorFactoryModule:
     reference: bytes | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields only: a copy computes properties again and has model state of its own."""
+        """Return the fields, because a copy computes properties again and has its own state."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __repr__(self) -> str:

@@ -66,11 +66,11 @@ def join_buffers(
 
     Positions of entries follow each other, so that buffers of two entries are not live together.
     Buffers of two entries that may run at once conflict. A state has one `BufferInfo` for each
-    entry that allocates it. The first has the live ranges of all, and is live throughout all other
-    entries (see `create_array_buffer_info`). An AllocBuffer in an operator that several entries
-    call is one buffer. Each set of entries that may all run at once gets an extra position. Buffers
-    that are live at the fullest position of an entry in the set are live there, too. This adds no
-    conflict, but makes lower bounds from live ranges tight.
+    entry that allocates it. The first of them has the live ranges of all, and is live throughout
+    entries without the state (see `create_array_buffer_info`). An AllocBuffer in an operator that
+    several entries call is one buffer. Each set of entries that may all run at once gets an extra
+    position. Buffers that are live at the fullest position of an entry in the set are live there,
+    too. This adds no conflict, but makes lower bounds from live ranges tight.
 
     Parameters
     ----------

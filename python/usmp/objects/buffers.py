@@ -146,7 +146,7 @@ class BufferInfo(FFIObject):
         return self._conflicts()
 
     def set_conflicts(self, conflicts: Iterable[BufferInfo]) -> None:
-        """Replace the conflicts; it is enough if one of two conflicting buffers lists the other."""
+        """Replace the conflicts; of two conflicting buffers, only one needs to list the other."""
         self._set_conflicts(list(conflicts))
 
     @property

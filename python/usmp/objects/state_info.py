@@ -26,8 +26,8 @@ class StateInfo(FFIObject):
     name
         the name of the parameter; no other parameter may have it.
     output
-        the index of the state after the run among the results, tuples flattened; -1 if the
-        function only reads the state.
+        the index of the state after the run among the results, with tuples flattened; -1 if
+        the function only reads the state.
     initial_value
         the state before the first run, of the parameter's shape, or of shape () if all elements
         are equal.

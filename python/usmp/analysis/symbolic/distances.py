@@ -120,7 +120,7 @@ class DistancesOfAllSizes:
         """Return the access to `dying` and the write to `written` if one call does both and
         decides, else None. No other statement may access `dying` after the first write, or write
         `written` before the access. No access to `dying` and no write to `written` may be in a
-        loop, have a guard, or begin behind the start of the buffer."""
+        loop, have a guard, or begin elsewhere than at the start of the buffer."""
         trace = self._overlap.trace
         if {dying, written} & trace.escaped:
             return None
