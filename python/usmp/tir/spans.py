@@ -50,8 +50,8 @@ def functions_with_spans(before: IRModule, after: IRModule) -> IRModule:
     A pass that replaces a call binds intermediate results, and then the same variable to the
     replacement if types are equal. So a call without a span gets the old span of its variable, else
     the span of the next call with one, else the span of the last call with one. Spans that no call
-    has then belong to operators that were fused into others. Such a span joins the span of the
-    first remaining consumer.
+    has then belong to operators that were fused into others. Such a span joins the spans of
+    the first remaining consumers of its operator.
     """
     changed = {}
     named = {str(variable.name_hint): function for variable, function in before.functions.items()}
