@@ -38,13 +38,14 @@ class AxisOperator:
     call
         the call that computes the whole result.
     access
-        how its PrimFunc (of a Relax operator: the legalized one) reads operands along the axis.
+        how the PrimFunc of the call, or the one that a Relax operator is legalized to, reads
+        operands along the axis.
     operands
         parameter index -> the tensor, for tensors that are read in parts.
     arguments
         all arguments of the PrimFunc, in order.
     callee
-        the PrimFunc that is called; None for an operator of Relax.
+        the called PrimFunc; None for an operator of Relax.
     """
 
     call: Call
@@ -65,8 +66,8 @@ class AxisOperator:
         Parameters
         ----------
         given, tensors
-            parameter index -> the available index range of the operand, and the tensor that has
-            this range.
+            parameter index -> the index range of the operand that is available; parameter index
+            -> the tensor with this range.
         """
         shape = list(shape_of(self.call))
         shape[self.access.axis] = indices[1] - indices[0]
@@ -90,7 +91,7 @@ class AxisOperator:
     def _record(
         self, record: QuantizedOp, indices: Interval, given: Mapping[int, Interval]
     ) -> QuantizedOp:
-        """Return the record for some indices, with the padding before the first of them."""
+        """Return the record of a call for some indices, with the padding before the first index."""
         if not isinstance(record, WindowedOp):
             return record
         (top, left), read = record.padding, self.access.reads[0]
@@ -114,8 +115,8 @@ class AxisOperator:
         return _with_operands(call, by_operand)
 
     def _slice(self, indices: Interval, begin: int, tensor: relax.Expr) -> relax.Expr:
-        """Return a part of the slice, read from `tensor`, which holds the operand from `begin`
-        on."""
+        """Return the slice at some indices, read from `tensor`, which starts at index `begin` of
+        the operand."""
         parts, read = parts_of(self.call), self.access.reads[0]
         assert parts is not None
         first = read.stride * indices[0] + read.first - begin
@@ -130,14 +131,14 @@ def axis_operator(
     is_constant: Callable[[relax.Expr], bool],
     slices_constants: bool = False,
 ) -> AxisOperator | None:
-    """Return the operator that a call is, if it can be computed in parts along an axis.
+    """Return a call as an `AxisOperator`; None if it cannot be computed in parts along an axis.
 
     Parameters
     ----------
     axes
         tensors that are read in parts -> the axis. All other operands must be constant.
     is_constant
-        returns whether a tensor holds the same elements in every run.
+        returns whether a tensor has the same elements in every run.
     slices_constants
         whether each part may read a slice of the constants.
     """
@@ -175,8 +176,8 @@ def _of_prim_func(
 def _describes_parts(record: QuantizedOp, access: AxisAccess) -> bool:
     """Return whether a record stays valid if only some indices of the axis are computed.
 
-    The record of a window operator does along rows and columns. Other records do if they contain no
-    extents or positions, and each index is computed from equal indices of the operands.
+    The record of a window operator stays valid along rows and columns. Any other record stays valid
+    if it has no extents or positions, and each index is computed from equal indices of operands.
     """
     if isinstance(record, WindowedOp):
         return set(access.reads) == {0} and record.layout.data.axes[access.reads[0].axis] in "HW"
@@ -221,8 +222,8 @@ def _of_relax(
 
 
 def _legalized(call: Call) -> tuple[tirx.PrimFunc, list[relax.Expr]] | None:
-    """Return the PrimFunc that a Relax operator is legalized to, and its arguments, or None if it
-    becomes anything but one call."""
+    """Return the PrimFunc that a Relax operator is legalized to, and its arguments. Return None if
+    legalization does not give exactly one call."""
     variables = list(dict.fromkeys(_variables(call.args)))
     params = [relax.Var(f"x{index}", var.ty) for index, var in enumerate(variables)]
     inner = dict(zip(variables, params, strict=True))

@@ -1,4 +1,4 @@
-"""Titles of results of Relax functions in messages, so that users find them in the model."""
+"""Names of Relax operators and results in messages, so that users find them in the model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from usmp.tir.op_names import op_name
 
 
 def operator_title(value: relax.Expr) -> str:
-    """Return the name of what computes a value: "nn.conv2d", the called function, or "".
+    """Return the name of the operator or PrimFunc that a value calls, or "" for other values.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def operator_title(value: relax.Expr) -> str:
 def result_title(binding: relax.VarBinding) -> str:
     """Return the variable and the operator of a binding, as `tensor lv, the result of nn.relu,`.
 
-    If the module comes from a model file, the operator is the one of the file: `tensor lv of
+    If the module comes from a model file, name the operator of the file, as in `tensor lv of
     operator 1 CONV_2D (8x8x4)`.
     """
     value = binding.value

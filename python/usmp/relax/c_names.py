@@ -1,4 +1,4 @@
-"""Names of outputs: TVM 0.18's attribute, and the names that C code has for them."""
+"""Names of outputs: TVM 0.18's attribute for them, and their names in C code."""
 
 from __future__ import annotations
 

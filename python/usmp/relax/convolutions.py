@@ -11,7 +11,7 @@ from tvm.ir import Call
 def convolution_like(
     call: Call, data: relax.Expr, weight: relax.Expr | None = None, **changed: Any
 ) -> Call:
-    """Return a convolution like `call` of other data, with some attributes changed.
+    """Return a copy of a convolution that reads other data, with some attributes changed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Iteration counts of operators: a small file can ask for any number."""
+"""Limit of the iterations of an operator, because a small file can ask for any number."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def check_iterations(mod: IRModule) -> None:
     Raises
     ------
     LimitError
-        an operator runs longer, as a pool with a window of 2^30 by 2^30; the message names it.
+        an operator runs longer, as a pooling of windows of 2^30 by 2^30; the message names it.
     """
     for variable, func in mod.functions.items():
         if isinstance(func, tirx.PrimFunc):
@@ -53,7 +53,7 @@ def check_iterations(mod: IRModule) -> None:
 
 
 def _title(mod: IRModule, variable: GlobalVar) -> str:
-    """Return the title of an operator in messages: the model file's if a call has its span."""
+    """Return the operator's title for messages, from the model file if a call has its span."""
     functions = [func for func in mod.functions.values() if isinstance(func, relax.Function)]
     calls = [call for func in functions for call in nodes_of(func.body, Call)]
     spans = [call.span for call in calls if any(arg.same_as(variable) for arg in call.args)]

@@ -19,8 +19,8 @@ _PARTS = ("Primitive", "Composite", "Codegen")
 def relax_entries(mod: IRModule) -> list[str]:
     """Return the names of the entries, in order.
 
-    The attribute `entries` lists them; else all public Relax functions are entries, sorted by name.
-    A module without any gets "main", which later passes report as missing.
+    The attribute `entries` lists them. Without it, entries are all public Relax functions, sorted
+    by name. If there are none, return "main", which later passes report as missing.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Evaluation of PrimFuncs with NumPy, where the result has the bits of compiled code.
 
-This holds where elements are only moved, and where one correctly rounded operation (IEEE 754)
-computes each of them: nothing can be reordered or contracted.
+This holds where a PrimFunc only moves elements, or computes each element by one correctly rounded
+operation (IEEE 754), because a compiler then has nothing to reorder or contract.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _EXACT: dict[type, np.ufunc] = {
 }
 _FLOATS = ("float32", "float64")
 _SIMPLIFIED = (-1.0, 0.0, 1.0)
-"""Operands for which TVM simplifies the operation, which may change the sign of a zero."""
+"""Constant operands that TVM simplifies, as in x + 0, which may change the sign of a zero."""
 
 
 def exact_elements(func: tirx.PrimFunc, arguments: list[Elements]) -> Elements | None:
-    """Return the elements of the last parameter of `func`, given those of the others, or None if
-    compiled code could give other bits or an element takes several operations."""
+    """Return the output (last parameter) of `func` for these inputs. Return None unless compiled
+    code is known to give the same bits."""
     if len(func.params) != len(arguments) + 1:
         return None
     element = _element(func)
@@ -74,7 +74,7 @@ def _element(func: tirx.PrimFunc) -> tuple[tirx.BufferStore, Definitions] | None
         if not (is_from_zero and is_whole and bound.get(index, index).same_as(loop.loop_var)):
             return None
         extents.append(int(extent))
-    # `Definitions` expects a last axis of lanes: one lane here.
+    # `Definitions` expects a last axis of vector lanes: here it has one lane.
     grid = np.ogrid[tuple(slice(extent) for extent in (*extents, 1))]
     values = {identity(loop.loop_var): axis for loop, axis in zip(loops, grid, strict=False)}
     return stmt, Definitions(len(loops) + 1, values, bound)
@@ -126,8 +126,8 @@ def _operation(value: tirx.Expr) -> tuple[np.ufunc, list[tirx.Expr]] | None:
 def _operand(
     operand: tirx.Expr, constants: Mapping[tirx.Var, Elements], definitions: Definitions
 ) -> Elements | None:
-    """Return the elements that an operand loads, or a constant operand that TVM does not simplify,
-    or None."""
+    """Return the elements that an operand loads, or its constant. Return None if the elements are
+    unknown, or if TVM simplifies operations with the constant."""
     if isinstance(operand, TensorLoad):
         return _loaded(operand, constants, definitions)
     if not isinstance(operand, tirx.FloatImm):

@@ -1,7 +1,7 @@
-"""Folding of calls on constants with NumPy, where its results are exact to the bit.
+"""Folding of calls on constants with NumPy, where compiled code gives the same bits.
 
 TVM's FoldConstant compiles and links each function that it runs, which takes a tenth of a second;
-large models have dozens that only move the elements of a constant.
+large models have dozens of functions that only move the elements of a constant.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Known = dict[Var, GenericConst]
 
 
 def fold_exact_calls(mod: IRModule) -> IRModule:
-    """Bind variables to the results of calls on constants that `exact_elements` can evaluate.
+    """Replace calls on constants by their results where NumPy can compute these exactly.
 
     FoldConstant has to run afterwards, because unused constants are not removed here.
     """
@@ -54,7 +54,7 @@ def _folded_block(block: relax.DataflowBlock, known: _Known, mod: IRModule) -> r
         if isinstance(binding, relax.VarBinding):
             elements = _result(binding.value, known, mod)
             if elements is not None:
-                # Name the type, because by default relax.const makes 64 bits 32.
+                # Name the type, because relax.const narrows 64-bit types to 32 bits by default.
                 known[binding.var] = relax.const(elements, str(elements.dtype))
                 binding = relax.VarBinding(binding.var, known[binding.var], binding.span)
         bindings.append(binding)

@@ -1,4 +1,4 @@
-"""Spans of the operators that TVM's FuseOps and FuseOpsByPattern put into functions."""
+"""Spans for calls of functions into which FuseOps and FuseOpsByPattern group operators."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class _Numbers:
         return computed
 
     def _called_function(self, mod: IRModule, value: relax.Expr) -> relax.Function | None:
-        """Return the Relax function, of the module or local, that a value calls."""
+        """Return the Relax function (global or local) that a value calls, or None."""
         if not isinstance(value, Call):
             return None
         if isinstance(value.op, GlobalVar):
@@ -102,7 +102,7 @@ class _Numbers:
 
 
 def _next(spans: dict[Number, list[AnySpan]], number: Number) -> AnySpan | None:
-    """Return the span of a value; equal values take their spans in order."""
+    """Return the next span of a value number, and remove it unless it is the last one."""
     waiting = spans.get(number)
     if not waiting:
         return None

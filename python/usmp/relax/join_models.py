@@ -78,7 +78,7 @@ def _functions(
     def owned(func: BaseFunc, name: str) -> BaseFunc:
         return func if shared_state else _with_own_states(func, model, is_entry=name in entries)
 
-    # Added by a builder, because then Relax knows the type of the variable.
+    # Add PrimFuncs by a builder, because then Relax knows the types of their variables.
     builder = relax.BlockBuilder()
     variables: dict[GlobalVar, GlobalVar] = {}
     functions: dict[GlobalVar, BaseFunc] = {}
@@ -142,7 +142,7 @@ def _with_own_parameters(func: relax.Function, model: str) -> relax.Function:
 
 
 def _attributes(models: Mapping[str, IRModule]) -> dict[str, Any]:
-    """Return the attributes of all modules except those on entries; raise if values differ."""
+    """Return the attributes of all modules except lists of entries; raise if values differ."""
     attrs: dict[str, Any] = {}
     first: dict[str, str] = {}
     for model, mod in models.items():

@@ -1,6 +1,6 @@
-"""Limits of a model: a file of a few hundred bytes can ask for gigabytes, or for hours.
+"""Limits of a model, because a file of a few hundred bytes can ask for gigabytes or hours.
 
-All importers check them. Sizes are Python integers, which do not overflow.
+All importers check these limits. Sizes are Python integers, which do not overflow.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MORE_OPERATORS = ", which --max-operators (in Python max_operators) can raise"
 
 
 class LimitError(UnsupportedModelError):
-    """A model asks for more memory, operators or iterations than a limit permits."""
+    """The error of a model that asks for more memory, operators or iterations than allowed."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Limits:
     Parameters
     ----------
     model_bytes
-        most bytes of a tensor, of all constants together (with those computed from constants), and
-        of all states together.
+        most bytes of each tensor, of all constants together (including results computed from
+        constants alone), and of all states together.
     operators
         largest number of operators, after functions are inlined and time steps are unrolled.
     """
@@ -118,8 +118,8 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
     """A block builder that raises when the model exceeds its limits.
 
     Importers append operator by operator, so a model that grows without end is stopped early. Calls
-    get the span of the operator of the model file, which importers set (see
-    `usmp.tir.model_operator`).
+    get a span that names their operator in the model file (see `usmp.tir.model_operator`), which
+    importers set by `begin_operator`.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -136,7 +136,8 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
         Parameters
         ----------
         take_folded
-            returns spans to join to `span`; called once, when the first call is appended.
+            returns the spans of operators folded into this one, which are joined to `span`; called
+            once, when the first call is appended.
         """
         self.span, self._take_folded = span, take_folded
 
@@ -178,10 +179,10 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
         return self._checked(super().normalize(expr))
 
     def _with_spans(self, expr: Any, bound: dict[Any, Any], is_read: bool = False) -> Any:
-        """Return an expression whose calls without a span have the operator's.
+        """Return an expression in which calls without a span get the span of the operator.
 
-        Nested calls (`is_read`) are bound here, because they lose their spans where TVM binds them.
-        `bound` maps expressions that are done to their results.
+        Nested calls (`is_read`) are bound to variables here, because they would lose their spans
+        if TVM bound them. `bound` maps visited expressions to their results.
         """
         if expr in bound:
             return bound[expr]
@@ -209,7 +210,7 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
             self.count()
 
     def _joined_span(self) -> AnySpan:
-        """Return the span of the operator, joined with those of operators folded into it."""
+        """Return the span of the operator, joined with the spans of operators folded into it."""
         assert self.span is not None
         if self._take_folded is not None:
             self.span, self._take_folded = joined_or(self.span, *self._take_folded()), None
@@ -231,7 +232,7 @@ def check_main(main: relax.Function, limits: Limits) -> None:
     Raises
     ------
     LimitError
-        the model exceeds them; the message names an operator.
+        the model exceeds its limits.
     """
     sizes = LargestSizes(main)
     for param in main.params:

@@ -1,8 +1,8 @@
 """One PrimFunc for integer operators with equal code.
 
 Two operators may run the same integer code and differ in their scales or in the tables that they
-are passed, as TANH and LOGISTIC do. `usmp.ops.emit` keeps them apart, because accelerators need the
-difference; the CPU needs their code once.
+are passed, as TANH and LOGISTIC do. `usmp.ops.emit` makes a PrimFunc of each, because accelerators
+need the difference. For the CPU, one PrimFunc is enough.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from usmp.ops.records.attributes import OPERATOR_ATTR
 
 
 def merge_equal_operators(mod: IRModule) -> IRModule:
-    """Merge PrimFuncs that differ only in their records, and keep all records.
+    """Merge PrimFuncs that differ only in their records (`usmp.ops.records`), and keep all records.
 
     The merged PrimFunc has the name of the first one, and all records as one step of the attribute
     `quantized_operators`.
@@ -47,7 +47,7 @@ def merge_equal_operators(mod: IRModule) -> IRModule:
                 records.append(record)
         name, first = str(group[0].name_hint), SHARED_CODE_ATTR.of(func)
         if first is not None and first not in used_names:
-            # The operator whose code is shared is gone, so its name is free.
+            # The original (see SHARED_CODE_ATTR) was removed, so its name is unused.
             name = first
         used_names.add(name)
         replacement = builder.add_func(with_operators(without_record(func), [records]), name)
@@ -63,7 +63,7 @@ def merge_equal_operators(mod: IRModule) -> IRModule:
 
 
 def _equal_operators(mod: IRModule) -> list[list[GlobalVar]]:
-    """Return groups of operators with equal code, the oldest first."""
+    """Return groups of operators with equal code. In each group, originals precede copies."""
     by_hash: defaultdict[int, list[list[GlobalVar]]] = defaultdict(list)
     operators = [
         variable

@@ -10,8 +10,8 @@ from tvm import relax
 
 @contextmanager
 def open_function(builder: relax.BlockBuilder, name: str) -> Iterator[None]:
-    """Build a function in this context. Close its blocks after an error, because C++ reports open
-    ones."""
+    """Build a function in this context. Close its blocks after an error, because TVM reports blocks
+    that stay open."""
     with builder.function(name):
         try:
             yield

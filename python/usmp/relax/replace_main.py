@@ -30,8 +30,8 @@ def with_main_body(mod: IRModule, body: relax.Expr) -> IRModule:
 
 
 def without_callees(mod: IRModule, results: Collection[Var]) -> IRModule:
-    """Return the module without callees that only the operators with these results use, so that
-    their replacements can take the names."""
+    """Return the module without functions that only the operators with these results call, so that
+    new functions can take their names."""
     main = main_function(mod)
     bindings = [binding for block in main.body.blocks for binding in block.bindings]
     replaced = [binding.value for binding in bindings if binding.var in results]
@@ -44,7 +44,7 @@ def without_callees(mod: IRModule, results: Collection[Var]) -> IRModule:
 
 
 def rewrite_main(mod: IRModule, mutator: Callable[[IRModule], PyExprMutator]) -> IRModule:
-    """Apply a mutator to `main`, then remove dead code and variables that only rename others."""
+    """Apply a mutator to `main`, then remove dead code and aliases of variables."""
     # A clone, because a builder that adds no function returns its input.
     rewriter = mutator(mod.clone())
     main = rewriter.visit_expr(mod["main"])

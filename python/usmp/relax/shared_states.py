@@ -1,4 +1,4 @@
-"""States of several entries: share them, fold unchanged ones, initialize them together."""
+"""States of several entries: share them, make unchanged ones constants, initialize together."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from usmp.support.text.unique_names import UniqueNames
 def share_states(modules: Mapping[str, IRModule]) -> dict[str, IRModule]:
     """Make states of equal names one state in all entries.
 
-    A state that no entry changes becomes a constant. Nonzero initial values are set by the first
-    run, of whichever entry. So entries that share a state, directly or through further entries, get
-    the nonzero initial values of each other's states.
+    A state that no entry changes becomes a constant. The first run of any entry sets all nonzero
+    initial values. So entries that share a state, directly or through other entries, get the
+    nonzero initial values of each other's states.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _check_same(
 
 
 def _is_kept(main: relax.Function, state: StateInfo) -> bool:
-    """Return whether a run is known to leave the state as it was."""
+    """Return whether a run is known to leave the state unchanged."""
     if state.output == -1:
         return True
     values = relax.analysis.get_var2val(main)
@@ -158,7 +158,7 @@ def _is_kept(main: relax.Function, state: StateInfo) -> bool:
 
 
 def _with_constants(mod: IRModule, constant: list[StateInfo]) -> IRModule:
-    """Return the module with these states bound to their initial values, without their results."""
+    """Return the module with these states as constants, and without the results for them."""
     if not constant:
         return mod
     main = main_function(mod)
@@ -182,7 +182,7 @@ def _with_constants(mod: IRModule, constant: list[StateInfo]) -> IRModule:
 
 
 def _without_results(main: relax.Function, dropped: set[int]) -> relax.Function:
-    """Return `main` without the results at these positions of its flattened result."""
+    """Return `main` without the results at these positions of the flattened result tuple."""
     leaves: list[tuple[relax.Expr, tvm.ir.Type]] = []
 
     def flatten(expr: relax.Expr, ty: tvm.ir.Type) -> None:
@@ -209,7 +209,7 @@ def _without_results(main: relax.Function, dropped: set[int]) -> relax.Function:
 
 
 def _in_full(state: StateInfo, ty: relax.TensorType) -> StateInfo:
-    """Return the state with its full initial value, for entries that only initialize it."""
+    """Return the state with its initial value broadcast, for entries that only initialize it."""
     value = tvm.runtime.tensor(initial_array(state, ty))
     return StateInfo(state.name, -1, value, state.alignment)
 
@@ -217,8 +217,8 @@ def _in_full(state: StateInfo, ty: relax.TensorType) -> StateInfo:
 def _set_together(
     modules: dict[str, IRModule], names: Mapping[str, list[str]], states: Mapping[str, StateInfo]
 ) -> None:
-    """Give each entry the initial values of its group's states that it lacks, and the name of the
-    group's flag of the first run."""
+    """Give each entry the initial values of the states that its group has (see `_groups`) but the
+    entry lacks, and the name of the group's flag, which marks the first run."""
     groups = _groups(names, states)
     flags = UniqueNames(states)
     for group, members in groups:
@@ -238,8 +238,8 @@ def _set_together(
 def _groups(
     names: Mapping[str, list[str]], states: Mapping[str, StateInfo]
 ) -> list[tuple[set[str], list[str]]]:
-    """Group states that entries share, directly or through others. Return each group that has
-    nonzero initial values, with the names of these states in order."""
+    """Group states that entries share, directly or through other entries. Return each group that
+    has nonzero initial values, with the names of the states that have them, in order."""
     groups: list[set[str]] = []
     for own in names.values():
         mine = {name for name in own if name in states}

@@ -1,4 +1,4 @@
-"""Lower bounds of sizes, with which every tensor of a function has elements.
+"""Lower bounds of symbolic sizes that give every tensor of a function at least one element.
 
 For example, a convolution without padding has no output for an input shorter than its kernel.
 """
@@ -56,7 +56,7 @@ def with_smallest_sizes(main: relax.Function) -> relax.Function:
 
 
 def _raised(bounds: Bounds, extent: Expr, shape: Sequence[Expr]) -> Bounds:
-    """Return bounds with which an extent is at least 1."""
+    """Raise the lower bound of a size until an extent is at least 1, and return all bounds."""
     if _is_positive(bounds, extent):
         return bounds
     used = [

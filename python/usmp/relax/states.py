@@ -23,7 +23,7 @@ def states_of(main: relax.Function, entry: str = ONLY_ENTRY) -> list[StateInfo]:
     Parameters
     ----------
     entry
-        name in messages, because an entry is called `main` while it is a module by itself.
+        name of the entry in messages, because its function is called `main` here.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def updated_inputs(main: relax.Function) -> set[str]:
     Raises
     ------
     ValueError
-        as `states_of`.
+        see `states_of`.
     """
     return {str(state.name) for state in states_of(main) if state.is_input}
 

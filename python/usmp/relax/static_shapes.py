@@ -21,7 +21,7 @@ def main_function(mod: IRModule) -> relax.Function:
     Raises
     ------
     UnsupportedModelError
-        there is none.
+        the module has no such function.
     """
     main = next((f for v, f in mod.functions.items() if v.name_hint == "main"), None)
     if not isinstance(main, relax.Function):
@@ -30,7 +30,7 @@ def main_function(mod: IRModule) -> relax.Function:
 
 
 def has_static_shape(ty: relax.TensorType) -> bool:
-    """Return whether all extents are constants."""
+    """Return whether all extents of a tensor are constants."""
     return static_shape(ty) is not None
 
 
@@ -42,6 +42,6 @@ def flatten_types(ty: tvm.ir.Type) -> list[tvm.ir.Type]:
 
 
 def size_bytes(ty: tvm.ir.Type) -> int:
-    """Return the bytes of all tensors in a type, whose shapes are static; 0 if there are none."""
+    """Return the bytes of all tensors in a type, or 0 without tensors; shapes must be static."""
     leaves = [leaf for leaf in flatten_types(ty) if isinstance(leaf, relax.TensorType)]
     return sum(prod(map(int, leaf.shape)) * item_bytes(str(leaf.dtype)) for leaf in leaves)

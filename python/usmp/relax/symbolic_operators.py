@@ -2,8 +2,8 @@
 
 TVM assumes that extents are equal unless it can prove that they differ, so a matmul could read out
 of bounds. Here an operator is refused unless its conditions hold for all sizes within their bounds.
-Operators that are not listed are refused, because only the listed ones were compared with PyTorch
-or onnxruntime.
+Operators that are not in `RULES` are refused, because they were not compared with PyTorch or
+onnxruntime.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from usmp.tir.op_names import op_name
 
 
 class _Refused(Exception):
-    """A condition does not hold for all sizes; the message says which."""
+    """The error of a condition that does not hold for all sizes; the message names it."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,14 @@ class _Operator:
             )
 
     def check_fixed(self, extent: Expr, title: str) -> None:
-        """Check that an extent is a number."""
+        """Check that an extent is a constant."""
         if not isinstance(extent, IntImm):
             raise _Refused(
                 f"{title} must be fixed, and is {shown_extent(extent)}; give the model a fixed size"
             )
 
     def check_at_most(self, a: Any, b: Any) -> None:
-        """Check that a number is not larger than another one, for all sizes."""
+        """Check that `a` is at most `b` for all sizes."""
         if not self.analyzer.can_prove(a <= b):
             raise _Refused(f"{shown_extent(a)} is more than {shown_extent(b)} for some sizes")
 
@@ -94,8 +94,8 @@ Rule: TypeAlias = Callable[[_Operator], None]
 
 
 def with_possible_sizes(main: relax.Function) -> relax.Function:
-    """Check a function with symbolic sizes, and raise their lower bounds so that tensors have
-    elements.
+    """Check a function with symbolic sizes, and raise lower bounds of the sizes so that all tensors
+    have elements.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def check_symbolic_operators(main: relax.Function) -> None:
     Raises
     ------
     UnsupportedModelError
-        an operator does not; the message names it.
+        an operator does not support them, or a match_cast gives a tensor its shape.
     """
     analyzer, variables = analyzer_of(main), shape_variables(main)
 

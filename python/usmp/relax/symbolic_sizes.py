@@ -76,8 +76,8 @@ def with_max_sizes(mod: IRModule, max_sizes: Mapping[str, int | None]) -> IRModu
     Raises
     ------
     ValueError
-        a name is no size of the module, or a value is no positive integer, below the lower bound,
-        or above the upper bound that the module already has.
+        a name is no size of the module; or a value is no positive integer, is below the lower
+        bound, or exceeds the upper bound that the module already has.
     UnsupportedModelError
         with the largest sizes, a tensor takes more than 2^31 - 1 bytes, which C cannot index.
     """
@@ -128,7 +128,7 @@ def check_names(
     what: str = "size",
     if_none: str = "all its shapes are fixed",
 ) -> None:
-    """Check that all names are known names of sizes (or of `what`).
+    """Check that all names are known; `what` is the kind of thing that they name, for messages.
 
     Raises
     ------
@@ -146,12 +146,12 @@ def check_names(
 
 
 def narrowed(size: SymbolicSize, max_sizes: Mapping[str, int | None]) -> SymbolicSize:
-    """Return the size with its upper bound from `max_sizes`, if it has one there.
+    """Return the size with the upper bound from `max_sizes`, or unchanged if it is not listed.
 
     Raises
     ------
     ValueError
-        the value is below the lower bound or above the present upper bound.
+        the value is below the lower bound, or exceeds (or removes) the present upper bound.
     """
     name, lower, upper = str(size.name), int(size.lower_bound), size.upper_bound
     if name not in max_sizes:
@@ -181,7 +181,7 @@ def with_bounds(function: relax.Function, sizes: Sequence[SymbolicSize]) -> rela
 
 
 def analyzer_of(main: relax.Function) -> Analyzer:
-    """Return an analyzer for the shapes of a function that knows the bounds of its sizes."""
+    """Return an analyzer that knows the bounds of the sizes of a function."""
     return bounded_analyzer(
         [(v, size) for v, size in zip(shape_variables(main), symbolic_sizes_of(main), strict=True)]
     )
@@ -219,8 +219,8 @@ class LargestSizes:
         return [int(self._analyzer.const_int_bound(extent).max_value) for extent in shape]
 
     def tensors(self, var: Var) -> list[tuple[list[int], str]]:
-        """Return upper bound of the shape, and element type, of each tensor of symbolic shape in a
-        variable; skip unbounded ones."""
+        """Return the upper bounds of the extents, and the element type, of each tensor of symbolic
+        shape in a variable. Skip tensors with an unbounded extent."""
         shapes = [(symbolic_shape(ty), ty) for ty in flatten_types(var.ty)]
         largest = [(self.shape(shape), ty) for shape, ty in shapes if shape is not None]
         return [(shape, str(ty.dtype)) for shape, ty in largest if shape is not None]
