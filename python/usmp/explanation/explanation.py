@@ -1,4 +1,4 @@
-"""usmp.explain: a build, facts about its peak, and builds with one option changed."""
+"""usmp.explain: build a model, explain its peak, and try builds with one option changed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Explanation:
         return explanation_json(self.document)
 
     def to_markdown(self) -> str:
-        """Return the text, with headings and tables of Markdown."""
+        """Return the explanation as Markdown, with headings and tables."""
         return explanation_markdown(self.document)
 
     def _repr_markdown_(self) -> str:
@@ -84,9 +84,9 @@ def explain(
     """Build a model, and explain its peak and the options that would reduce it.
 
     For each workspace pool, the explanation names the operator at the peak, the buffers that are
-    live there and why, the pairs of these that share no more bytes and why, and the buffers that
-    force the peak. It states whether the peak is proved to be the lowest. Reductions are not
-    guessed: the model is planned again with each option changed. Options come from the current
+    live there and why, the pairs of live buffers that share no more bytes and why, and the buffers
+    that force the peak. It states whether the peak is proved to be the lowest. To measure
+    reductions, the model is planned again with each option changed. Options come from the current
     `PassContext`, as for `usmp.build`.
 
     Parameters
@@ -110,7 +110,7 @@ def explain(
     executor = arguments.get("executor") or "aot"
     arguments |= {"executor": executor if isinstance(executor, Executor) else Executor(executor)}
     shared_state = bool(arguments.pop("shared_state", False))
-    # Import once, so that all builds share a module, and the session reuses its analyses.
+    # Import once, so that all builds share a module, and the session reuses analyses of it.
     sizes, shapes = (arguments.pop(name, None) or {} for name in ("max_sizes", "input_shapes"))
     imported = import_models(mod, shared_state, sizes, shapes)
     planned = Planned()
@@ -140,7 +140,7 @@ def _tried(
 ) -> list[dict[str, Any]]:
     """Return the outcome of each trial. The remaining time is divided equally."""
     config = {str(k): v for k, v in PassContext.current().config.items()}
-    # Compare plans of a fixed amount of work, within the time of the command.
+    # Limit searches by work, so that plans are comparable; the deadline holds as well.
     quick = options.without_time()
     config = {k: v for k, v in config.items() if k != "tir.usmp.time_budget"}
     config["tir.usmp.algorithm"] = quick.algorithm

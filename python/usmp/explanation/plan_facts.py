@@ -57,15 +57,15 @@ def noting_what_is_planned(planned: Planned) -> PassInstrument:
 def plan_facts(
     session: PlanningSession, planned: Planned, module: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """Return, for each workspace pool, why buffers at the peak share no more bytes, the buffers
-    that force the peak, and the peak without the operator that has it.
+    """Return facts of each workspace pool: why pairs of buffers at its peak share no more bytes,
+    which buffers force the peak, and the next peak if the operator at the peak took no memory.
 
     Parameters
     ----------
     session
         session in which the module was planned.
     planned
-        the module before planning, and its options.
+        the planner's input and options (see `noting_what_is_planned`).
     module
         metadata of the planned module.
     """
@@ -101,7 +101,7 @@ def _pool_facts(
         "forced_by": None,
         "next_peak": None,
     }
-    # If offsets are expressions, buffers have no single place.
+    # If offsets are expressions of symbolic sizes, buffers have no single address.
     if options.dynamic == EXPRESSION:
         return facts
     forced = forcing_buffers(held, pool["lower_bound_bytes"]) if held else None
@@ -113,7 +113,7 @@ def _pool_facts(
 
 
 def _live(pool: Mapping[str, Any], position: int) -> list[str]:
-    """Return the names of the buffers that are live at a position, by offset."""
+    """Return the names of the buffers that are live at a position, sorted by offset."""
     live = [
         buffer
         for buffer in pool["buffers"]
@@ -123,7 +123,7 @@ def _live(pool: Mapping[str, Any], position: int) -> list[str]:
 
 
 def _named(pair: dict[str, Any]) -> dict[str, Any]:
-    """Return a pair with units in the names of its keys, as everywhere in JSON."""
+    """Return a pair of buffers as JSON, where keys of sizes end with their unit, "_bytes"."""
     named = {**pair, "distance_bytes": pair["distance"], "size_bytes": pair["size"]}
     del named["distance"], named["size"]
     if named["because"] is not None:
@@ -132,7 +132,7 @@ def _named(pair: dict[str, Any]) -> dict[str, Any]:
 
 
 def _forced_by(forced: ForcingBuffers, placed: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return forcing buffers as plain data, with the bytes behind states for their new rows."""
+    """Return forcing buffers as plain data, with the bytes behind states that new rows need."""
     sizes = {buffer["name"]: buffer["size"] for buffer in placed}
     names = [str(buffer.name_hint) for buffer in forced.buffers]
     whole = sum(int(buffer.size_bytes) for buffer in forced.buffers)

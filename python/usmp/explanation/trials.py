@@ -18,8 +18,8 @@ _EXTRA_MACS = "10%"
 _ALIGNMENT = 4
 """Alignment in bytes: a word, which Cortex-M loads and stores fastest."""
 _TIME_BUDGET, _MORE_SECONDS = "1min", 10.0
-"""Time of a user's build, which compares all choices, and seconds of a trial, which needs less time
-because the session knows the results of these choices."""
+"""Time budget that a trial suggests to users, and seconds that the trial itself may search: fewer,
+because the session already has the results of choices that a user's build has to compare."""
 _MOST_ROW_INPUTS = 2
 
 
@@ -40,7 +40,7 @@ class Trial:
     arguments
         arguments of `usmp.build` to set.
     search_seconds
-        most seconds of its searches; None if only their options end them.
+        most seconds that searches of the trial take; None if planning options alone limit them.
     """
 
     name: str
@@ -57,18 +57,18 @@ def trials(
     arguments: Mapping[str, Any],
     metadata: Mapping[str, Any],
 ) -> Iterator[Trial]:
-    """Yield the trials that are worth a build of a model, in their order.
+    """Yield the trials that may reduce the memory of a model, in the order to build them.
 
     Parameters
     ----------
     options
         options of the model's plan.
     config
-        options of its PassContext.
+        options of the PassContext in which the model was built.
     arguments
         arguments of `usmp.build`.
     metadata
-        metadata of the module.
+        metadata of the built model.
     """
     if not (options.use_workspace_io and _places_io(arguments)):
         yield _other_io(options)
@@ -162,7 +162,7 @@ def _alignment(arguments: Mapping[str, Any]) -> Iterator[Trial]:
 
 
 def _search(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterator[Trial]:
-    """Yield a trial with a (longer) search if the peak of any workspace pool is not proved."""
+    """Yield a trial with a (longer) search if the peak of a pool is not proved to be lowest."""
     pools = metadata["memory"]["pools"]
     if all(pool["optimal"] for pool in pools if pool["kind"] == "workspace"):
         return
