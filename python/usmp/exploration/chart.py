@@ -1,4 +1,4 @@
-"""A sweep as a picture: RAM over flash and instructions, with the Pareto front marked."""
+"""A sweep as a chart: RAM against flash and instructions, with the Pareto front marked."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def check_renderer() -> None:
 
 
 def chart(sweep: Sweep, ending: str) -> bytes:
-    """Return the content of a file with this ending that shows the chart. HTML needs no network,
-    and shows the configuration of each point.
+    """Return the chart as the content of a file with this ending, one of `ENDINGS`. HTML needs no
+    network, and shows the configuration of each point.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def chart(sweep: Sweep, ending: str) -> bytes:
 
 
 def specification(sweep: Sweep) -> dict[str, Any]:
-    """Return the chart in the language of Vega-Lite."""
+    """Return the chart as a specification of Vega-Lite."""
     rows = [row for row in sweep.rows() if row.result.outcome == BUILT]
     has_instructions = all(row.result.instructions is not None for row in rows)
     measures = ["flash_bytes", *(["instructions"] if has_instructions else [])]
@@ -64,7 +64,7 @@ def specification(sweep: Sweep) -> dict[str, Any]:
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "title": f"Configurations of {models}",
-        # Draw the best points last, on top of the others.
+        # Draw the best points last, so that no other point covers them.
         "data": {"values": [_point(row) for row in sorted(rows, key=lambda r: r.verdict.is_best)]},
         "hconcat": [_panel(measure) for measure in measures],
     }

@@ -1,4 +1,4 @@
-"""The builds of a sweep on a cluster of Dask: many computers, or many processes of one."""
+"""The builds of a sweep on a Dask cluster: many computers, or many processes of a computer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def on_cluster(
     NoCluster
         Dask is not installed, there is no scheduler at the address, or it has no workers.
     WorkersLost
-        a task cannot be done there, because workers ended or lack usmp.
+        a task fails on the cluster, for example because workers ended or lack usmp.
     KeyboardInterrupt
         `is_interrupted` returns true.
     """
@@ -48,7 +48,7 @@ def on_cluster(
                 f"the scheduler at {address} has no workers; start some, as in "
                 f"dask worker {address}"
             )
-        # A separate task shares the data, so that the scheduler restores it if a worker is lost.
+        # Submit the data as a task, so that the scheduler can restore them if a worker is lost.
         data = client.submit(_same, shared, pure=False)
         pending = {client.submit(evaluate, data, task, pure=False): task for task in tasks}
         try:

@@ -25,7 +25,7 @@ class OtherSweep(ValueError):
 
 
 def document(sweep: Sweep) -> dict[str, Any]:
-    """Return the results of a sweep so far, as plain data."""
+    """Return a sweep and its present results as plain data."""
     rows = sweep.rows()
     return {
         "schema": SCHEMA,
@@ -64,14 +64,14 @@ def _row(row: Row) -> dict[str, Any]:
 
 
 def take_results(sweep: Sweep, path: str | Path) -> int:
-    """Add the results in the file of an earlier run, except failures, and return their number.
+    """Add all results but failures from the file of an earlier run; return how many were added.
 
     Raises
     ------
     OtherSweep
-        the file is damaged, or of another model, version or sweep; it stays as it is.
+        the file is damaged, or of another model, version or sweep; the file is not changed.
     OSError
-        it cannot be read.
+        the file cannot be read.
     """
     try:
         content = parse_json(Path(path).read_bytes(), _LARGEST_BYTES)

@@ -1,4 +1,4 @@
-"""The figures of a built model."""
+"""Measurements of a built model: RAM, flash and instructions."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from usmp.runtime.programs import run_program
 from usmp.support.text.plain_text import shown
 
 _known: dict[str, CompiledCode | str] = {}
-"""Code, or the reason that it is unknown, by the compiler and its input: configurations often
-differ only in options that C does not depend on."""
+"""Hash of compiler and input -> the compiled code, or the reason that it is unknown. A cache,
+because configurations often differ only in options that do not change the C code."""
 
 _LONGEST_REASON = 300
 
@@ -56,7 +56,7 @@ def measure(factory: AOTExecutorFactoryModule) -> Result:
 
 
 def _instructions(operator: Mapping[str, Any]) -> int | None:
-    """Return the instructions of an operator, or of those in its segment; None if unknown."""
+    """Return the instructions that the schedules of an operator take; None if none are known."""
     known = [
         schedule["instructions"]
         for schedule in operator.get("schedules", ())
@@ -68,7 +68,7 @@ def _instructions(operator: Mapping[str, Any]) -> int | None:
 def _code(
     files: Mapping[str, bytes], metadata: Mapping[str, Any]
 ) -> tuple[int | None, str, str | None, str | None]:
-    """Return bytes of code, one of `CODE_KINDS`, the compiler, and why not all bytes are known.
+    """Return code bytes, one of `CODE_KINDS`, the compiler, and why bytes are not all known.
 
     For a core or a board, its compiler must be installed. Portable C is for any core, so the
     compiler of this host gives an estimate.

@@ -15,12 +15,13 @@ class Verdict:
     Parameters
     ----------
     is_within_limits
-        whether it is built and within the limits of RAM and flash.
+        whether the result is built and within the limits of RAM and flash.
     dominated_by
-        index of a result that is nowhere worse and somewhere better, and that no other dominates;
-        None if there is none, or beyond the limits.
+        index of a result on the front that dominates this result; None if no result does, or if
+        this result exceeds the limits.
     same_as
-        index of the first result with the same costs; None for the first, or beyond the limits.
+        index of the first result with the same costs; None if this result is the first or exceeds
+        the limits.
     """
 
     is_within_limits: bool
@@ -29,7 +30,7 @@ class Verdict:
 
     @property
     def is_best(self) -> bool:
-        """Whether it is the first with its costs on the front."""
+        """Whether the result is on the front, and is the first one with its costs."""
         return self.is_within_limits and self.dominated_by is None and self.same_as is None
 
 
@@ -49,7 +50,7 @@ def judge(
     results
         results in the order of the sweep.
     max_ram, max_flash
-        limits in bytes; a result above them is on no front, and dominates none.
+        limits in bytes; a result that exceeds one is not on the front, and dominates no result.
     """
     names = compared_costs(results)
     costs = [tuple(getattr(result, name) for name in names) for result in results]

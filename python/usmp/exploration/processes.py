@@ -19,8 +19,8 @@ from usmp.support.process.termination import (
 )
 
 Evaluate: TypeAlias = Callable[[Any, tuple[str, ...]], dict[str, Any]]
-"""Builds a configuration from shared data and its arguments, and returns `Result.as_json`. The
-function can be pickled, and returns the error of a configuration as a result."""
+"""A function that takes shared data and the arguments of a configuration, builds the configuration,
+and returns `Result.as_json()`, also if the build fails. The function can be pickled."""
 
 IsInterrupted: TypeAlias = Callable[[], bool]
 
@@ -46,8 +46,8 @@ def in_processes(
 ) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
     """Yield each task with its result, in the order of completion.
 
-    Processes are spawned, not forked, because TVM has threads. They end with the iteration, and
-    with this process.
+    Processes are spawned, not forked, because TVM has threads. They end when the iteration ends, or
+    when this process does.
 
     Parameters
     ----------
@@ -111,8 +111,8 @@ def _stop(others: set[BaseProcess]) -> None:
 
 
 def _begin(evaluate: Evaluate, shared: Any) -> None:
-    """Prepare a worker to ignore Ctrl-C, which its parent handles, and to end its compilers and
-    remove its temporary files at SIGTERM."""
+    """Prepare a worker. It ignores Ctrl-C, because its parent handles that. At SIGTERM it ends its
+    compilers and removes its temporary files."""
     end_by_signals("tvmc")
     settle(_TERMINATED)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

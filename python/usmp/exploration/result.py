@@ -9,14 +9,14 @@ from typing import Any
 BUILT, DOES_NOT_FIT, REFUSED, FAILED = "built", "does not fit", "refused", "failed"
 
 OUTCOMES = (BUILT, DOES_NOT_FIT, REFUSED, FAILED)
-"""Values of `Result.outcome`; `reason` explains all but the first. A failure is a fault of usmp or
-of the process, not of the configuration."""
+"""Values of `Result.outcome`; `reason` explains all but `BUILT`. `FAILED` is a fault of usmp or of
+the process, not of the configuration."""
 
 COMPILED, ESTIMATED, NOT_LINKED, UNKNOWN = "compiled", "estimated", "not linked", "unknown"
 
 CODE_KINDS = (COMPILED, ESTIMATED, NOT_LINKED, UNKNOWN)
-"""Values of `Result.code`: measured by a compiler for the target, by the host's compiler, for the
-operators alone by a compiler for the target, or unknown."""
+"""Values of `Result.code`: compiled for the target; compiled for the host, as an estimate; compiled
+for the target but not linked, so that only operators count; or unknown."""
 
 COSTS = ("ram_bytes", "flash_bytes", "instructions")
 """The figures of a result that are compared; less is better."""
@@ -34,7 +34,7 @@ class Result:
         reason of an outcome other than `BUILT`, one line.
     workspace_bytes, io_bytes, state_bytes
         RAM of a run without the stack, in bytes: workspace pools; inputs and outputs outside of
-        them; the part of the pools that persists between runs.
+        these pools; the bytes of these pools that persist between runs.
     constant_bytes
         bytes of all constant pools.
     code_bytes
@@ -46,10 +46,10 @@ class Result:
     code_reason
         reason that the code is `NOT_LINKED` or `UNKNOWN`, one line.
     instructions
-        approximate instructions of a run by the costs of the core, over operators with known costs;
-        None if there are none.
+        approximate instructions of a run by the costs of the core, summed over the operators with
+        known costs; None if no operator has known costs.
     operators, estimated_operators
-        number of operators, and of those with known instructions.
+        number of all operators, and number of operators with known instructions.
     macs
         multiply-accumulates of a run; None if they are unknown for an operator.
     algorithm
@@ -57,7 +57,7 @@ class Result:
     is_optimal
         whether it is proved that no pool could be smaller; false if time ended the search.
     search_ended_by
-        end of the search for the plan, as in metadata; None without a search.
+        what ended the search for a plan (see `usmp.algorithms.search`); None without a search.
     """
 
     outcome: str
@@ -87,7 +87,7 @@ class Result:
 
     @property
     def flash_bytes(self) -> int | None:
-        """Bytes of constants, and of the code as far as they are known."""
+        """Bytes of constants, and of code if they are known."""
         if self.constant_bytes is None:
             return None
         return self.constant_bytes + (self.code_bytes or 0)
@@ -104,7 +104,7 @@ class Result:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Result:
-        """Return the result that `as_json` wrote.
+        """Return a result from data that `as_json` returned.
 
         Raises
         ------

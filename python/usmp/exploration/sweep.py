@@ -1,4 +1,4 @@
-"""A sweep: one model, its configurations in order, and their results so far."""
+"""A sweep: one model, its configurations in order, and the results that are known."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Configuration:
     command
         command that builds the configuration, as a line for a shell.
     duplicates
-        labels of other combinations with the same arguments, which it represents.
+        labels of other combinations of options that give the same arguments.
     """
 
     name: str | None
@@ -36,7 +36,7 @@ class Configuration:
 
     @property
     def label(self) -> str:
-        """The text that distinguishes it from other configurations."""
+        """The text that distinguishes this configuration from other ones."""
         varied = " ".join(f"{name}={value}" for name, value in self.options)
         return " ".join(filter(None, (self.name, varied))) or "as given"
 
@@ -64,7 +64,7 @@ class InputFile:
 
 @dataclass
 class Sweep:
-    """The configurations of a sweep, and the results of those that are done.
+    """The configurations of a sweep, and the results that are known.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Sweep:
     max_ram_bytes, max_flash_bytes
         limits in bytes; configurations above them are not compared.
     results
-        results by the arguments of configurations.
+        arguments of a configuration -> its result.
     """
 
     version: str
@@ -89,7 +89,7 @@ class Sweep:
 
     @property
     def remaining(self) -> list[Configuration]:
-        """Configurations without a result, and failures, which may succeed the next time."""
+        """Configurations without a result, and failed ones, because a retry may succeed."""
         return [c for c in self.configurations if not self._is_done(c)]
 
     def _is_done(self, configuration: Configuration) -> bool:
@@ -97,7 +97,7 @@ class Sweep:
         return result is not None and result.outcome != FAILED
 
     def rows(self) -> list[Row]:
-        """Return the configurations with a result, in order, each compared with all others."""
+        """Return a row for each configuration with a result, in order of the configurations."""
         done = [
             (number, configuration, self.results[configuration.arguments])
             for number, configuration in enumerate(self.configurations, 1)
@@ -127,7 +127,7 @@ class Row:
     number
         number of the configuration in the sweep, from 1.
     dominated_by, same_as
-        fields of `Verdict`, but as numbers of configurations.
+        fields of `Verdict`, but with numbers of configurations instead of indices.
     """
 
     number: int
@@ -139,7 +139,7 @@ class Row:
 
     @property
     def status(self) -> str:
-        """The verdict in a few words."""
+        """The outcome, or the verdict on a built configuration, in a few words."""
         if self.result.reason is not None:
             return self.result.outcome
         if not self.verdict.is_within_limits:

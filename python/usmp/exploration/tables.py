@@ -81,7 +81,7 @@ def sweep_csv(sweep: Sweep) -> str:
 
 
 def sweep_markdown(sweep: Sweep) -> str:
-    """Return Markdown: tables of built and other configurations, notes, and the best commands."""
+    """Return Markdown: a table of built configurations, one of others, notes, best commands."""
     rows = best_first(sweep.rows())
     built = [row for row in rows if row.result.outcome == BUILT]
     lines = [
@@ -107,7 +107,7 @@ def sweep_markdown(sweep: Sweep) -> str:
 
 
 def print_sweep(sweep: Sweep, console: Console | None = None) -> None:
-    """Print a table with the best first, then reasons, notes, and the commands of the best.
+    """Print a table of built configurations, best first, then reasons, notes, and best commands.
 
     Cells that are the same in all rows are printed above the table.
     """
@@ -149,7 +149,7 @@ def shell_lines(command: str, width: int) -> list[str]:
     first, *others = _SHELL_WORD.findall(command)
     lines = [first]
     for word in others:
-        # All lines but the last end with a backslash.
+        # Reserve space for the backslash that continues the line.
         if cell_width(lines[-1]) + cell_width(word) + len("  \\") > width:
             lines.append(_INDENT + word)
         else:
@@ -214,7 +214,7 @@ def notes(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
 
 
 def _duplicate_notes(rows: Sequence[Row]) -> list[str]:
-    """Return notes about combinations of options that a configuration represents."""
+    """Return notes about combinations of options that give the same arguments as a configuration."""
     return [
         f"{row.number} ({shown(row.configuration.label)}) is also "
         f"{shown(', '.join(row.configuration.duplicates), _LONGEST_REASON)}: the options are the "
@@ -304,7 +304,7 @@ def _figures(row: Row) -> list[str]:
 
 
 def _code(text: str) -> str:
-    """Return text as code of Markdown, with any backticks in it."""
+    """Return text as Markdown code; the text may contain backticks."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence, space = "`" * (longest + 1), " " if longest else ""
     return f"{fence}{space}{printable(text)}{space}{fence}"
