@@ -68,7 +68,7 @@ def _instructions(operator: Mapping[str, Any]) -> int | None:
 def _code(
     files: Mapping[str, bytes], metadata: Mapping[str, Any]
 ) -> tuple[int | None, str, str | None, str | None]:
-    """Return code bytes, one of `CODE_KINDS`, the compiler, and why bytes are not all known.
+    """Return code bytes, one of `CODE_KINDS`, the compiler, and why bytes are unknown or partial.
 
     For a core or a board, its compiler must be installed. Portable C is for any core, so the
     compiler of this host gives an estimate.

@@ -214,7 +214,7 @@ def notes(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
 
 
 def _duplicate_notes(rows: Sequence[Row]) -> list[str]:
-    """Return notes about combinations of options that give the same arguments as a configuration."""
+    """Return notes about combinations of options that give equal arguments."""
     return [
         f"{row.number} ({shown(row.configuration.label)}) is also "
         f"{shown(', '.join(row.configuration.duplicates), _LONGEST_REASON)}: the options are the "

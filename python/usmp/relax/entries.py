@@ -20,7 +20,7 @@ def relax_entries(mod: IRModule) -> list[str]:
     """Return the names of the entries, in order.
 
     The attribute `entries` lists them. Without it, entries are all public Relax functions, sorted
-    by name. If there are none, return "main", which later passes report as missing.
+    by name. If there are none, return only "main", which later passes report as missing.
 
     Raises
     ------

@@ -50,8 +50,8 @@ def exact_elements(func: tirx.PrimFunc, arguments: list[Elements]) -> Elements |
 
 
 def _element(func: tirx.PrimFunc) -> tuple[tirx.BufferStore, Definitions] | None:
-    """Return the store to the result, and the values of its loop variables, if the PrimFunc is
-    nothing but this store in one loop over each axis."""
+    """Return the store to the result, and the values of its loop variables. Return None unless the
+    PrimFunc is nothing but this store in one loop over each axis."""
     loops: list[tirx.For] = []
     bound: dict[tirx.Var, tirx.Expr] = {}
     stmt = func.body

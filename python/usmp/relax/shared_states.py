@@ -25,8 +25,8 @@ from usmp.support.text.unique_names import UniqueNames
 def share_states(modules: Mapping[str, IRModule]) -> dict[str, IRModule]:
     """Make states of equal names one state in all entries.
 
-    A state that no entry changes becomes a constant. The first run of any entry sets all nonzero
-    initial values. So entries that share a state, directly or through other entries, get the
+    A state that no entry changes becomes a constant. Nonzero initial values are set by whichever
+    entry runs first. So entries that share a state, directly or through other entries, get the
     nonzero initial values of each other's states.
 
     Parameters
