@@ -31,9 +31,9 @@ class ControlFlow:
     Parameters
     ----------
     bodies
-        for a loop, its body, which returns the next carried tensors, then a row of each other
-        result; then its condition, if any, which returns a bool. For a choice, the bodies for true
-        and for false; its condition is the first tensor, a bool, which bodies do not get.
+        for a loop, the body and, if there is one, the condition. The body returns the next carried
+        tensors, then a row of each other result; the condition returns a bool. For a choice, the
+        bodies for true and for false; the first tensor, a bool, selects one, and is not passed on.
     trips
         iterations of a loop; -1 if it runs while its condition is true; 0 for a choice.
     carried
@@ -52,11 +52,11 @@ class ControlFlow:
 
     @property
     def is_choice(self) -> bool:
-        """Whether one of two bodies runs, once."""
+        """Whether this is a choice, which runs one of its two bodies once."""
         return self.trips == 0
 
     def as_attribute(self) -> dict[str, Any]:
-        """Return the value of the PrimFunc's attribute."""
+        """Return the control flow as the value of the attribute `control_flow`."""
         return {
             "bodies": list(self.bodies),
             "trips": self.trips,

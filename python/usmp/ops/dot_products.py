@@ -132,7 +132,7 @@ def column_products(data: Run, matrix: Run, n: int, offset: int, acc: tirx.Var) 
     Parameters
     ----------
     matrix
-        the first row of the matrix, from the first summed column on; `distance` is that of rows.
+        the first row of the matrix, from the first summed column on; `distance` is from row to row.
     acc
         (columns) of int32.
     """

@@ -18,8 +18,8 @@ from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.support.errors import UnsupportedModelError
 
 _BROADCAST, _OUT_ELEMENT_WISE_FUSABLE = 1, 4
-"""TVM's OpPatternKind of element-wise operators, and of convolutions and matrix products. 0 would
-be more precise for the first, but AnnotateTIROpPattern replaces it."""
+"""TVM's OpPatternKind of element-wise operators, and of convolutions and matrix products. Kind 0
+would be more precise for element-wise operators, but AnnotateTIROpPattern replaces it."""
 OPAQUE = 8
 """TVM's OpPatternKind of operators that are not fused."""
 ELEMENT_WISE_ATTR: Attribute[bool] = Attribute(
@@ -57,8 +57,8 @@ def call_operator(
     takes_epilogue
         whether element-wise operators that read the result are fused into it.
     is_element_wise
-        whether the operator is element-wise; TVM detects this by itself, unless positions that it
-        reads depend on data.
+        whether the operator is element-wise. TVM detects this by itself, unless the operator reads
+        at positions that depend on data.
     record
         the record of an integer operator, else None.
     """
@@ -82,8 +82,8 @@ def add_prim_func(
     """Add the PrimFunc of an operator to the module, if it has no equal one with the same record.
 
     PrimFuncs that differ only in their records stay separate until accelerators have chosen their
-    operators; `merge_equal_operators` then merges the others under the name of the first. Separate
-    PrimFuncs have a suffix, so that they do not change the numbers in other names.
+    operators; `merge_equal_operators` then merges those that remain, under the name of the first.
+    Separate PrimFuncs have a suffix, so that they do not change the numbers in other names.
 
     Parameters
     ----------

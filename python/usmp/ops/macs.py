@@ -1,7 +1,7 @@
 """The number of multiply-accumulates of an operator: the usual measure of its work.
 
-Each product that is added to a sum counts as one, whatever instructions compute it, products with
-padding included. Rescaling, pooling and element-wise operators have none.
+Each product that is added to a sum counts as one, also a product with padding, whatever
+instructions compute it. Rescaling, pooling and element-wise operators have none.
 """
 
 from __future__ import annotations

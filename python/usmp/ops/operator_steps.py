@@ -1,6 +1,6 @@
 """The operators of a PrimFunc, for reports: kind, window, multiply-accumulates.
 
-They are read from the body of a PrimFunc until it is fused; from then on, from an attribute.
+Before fusion, operators are read from the body of a PrimFunc; afterwards, from an attribute.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def _function(
     arguments: Sequence[tuple[str, relax.Expr | np.ndarray]],
     written: Sequence[tuple[str, relax.TensorType]],
 ) -> tuple[list[relax.Expr], tirx.PrimFunc]:
-    """Return the arguments as tensors, and the PrimFunc on buffers like these and the results."""
+    """Return the arguments as tensors, and the PrimFunc on buffers for them and the results."""
     tensors = [constant(v) if isinstance(v, np.ndarray) else v for _, v in arguments]
     names = [argument for argument, _ in [*arguments, *written]]
     types = [*(tensor.ty for tensor in tensors), *(ty for _, ty in written)]

@@ -263,7 +263,7 @@ class _Terms:
         condition
             whether the element of the data exists; else it counts as 0.
         has_factor
-            whether both elements exist; else none is read.
+            whether data and weight have their elements; if not, neither is read.
         """
         named = self._named(tensors)
         value, stored = named["data"](*indices), named["weight"](*factor)

@@ -1,8 +1,8 @@
 """The boxes with the greatest scores, without boxes that overlap a better one.
 
-TFLite keeps boxes in a queue; here each selection searches for the greatest score, which needs
-only a mark for each box, or its score and a count if scores decay. Of equal scores the first one is
-selected.
+TFLite keeps boxes in a queue; here each selection searches for the greatest score. The search
+stores only a mark for each box or, if scores decay, a score and a count for each box. Of equal
+scores, the first is selected.
 
 Source: TFLite, internal/reference/non_max_suppression.h; for scores that decrease with overlap, N.
 Bodla et al., "Soft-NMS: improving object detection with one line of code", 2017, arXiv:1704.04503.

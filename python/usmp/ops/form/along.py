@@ -121,7 +121,7 @@ class AxisAccess:
 
     @cached_property
     def alike(self) -> Interval:
-        """Indices that all nests compute alike: the common part of their longest intervals."""
+        """Indices that all nests compute alike: the intersection of their longest intervals."""
         intervals = [_alike(nest, self.extent) for nest in self.nests]
         begins, ends = zip(*intervals, strict=True)
         return max(begins), min(ends)
@@ -204,7 +204,7 @@ class _Reader:
         """Return the iterator of the nest that is the index on the axis; None if none is."""
         indices = [load.indices[self.axes[load.source]] for load in loads]
         simplified = [analyzer.simplify(index) for index in indices]
-        # The index of an axis with a single element is simplified to 0: use the original one then.
+        # Fall back to the original index, because the index of an axis of extent 1 simplifies to 0.
         iterators = nest.spatial.intersection(nodes_of(simplified, Var))
         iterators = iterators or nest.spatial.intersection(nodes_of(indices, Var))
         if len(iterators) != 1:
@@ -219,7 +219,7 @@ class _Reader:
         Returns
         -------
         bool
-            False if an earlier nest reads one of them as a whole.
+            False if an earlier nest reads one of these constants as a whole.
         """
         for load in nest.loads:
             if load.source in self.constants and not nodes_of(load.indices, TensorLoad):

@@ -79,7 +79,7 @@ class Form:
     func
         the PrimFunc in blocks. Its last parameter is the output.
     nests
-        one for each block, in order. Each writes a buffer of its own, and none an operand.
+        one for each block, in order. Each writes a buffer of its own; none writes an operand.
     """
 
     func: tirx.PrimFunc

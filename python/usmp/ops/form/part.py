@@ -25,8 +25,8 @@ def part_of(access: AxisAccess, indices: Interval, given: Mapping[int, Interval]
     indices
         the interval of output indices to compute.
     given
-        index of a parameter in `access.reads` -> the available indices of this operand, among them
-        all that are read.
+        index of a parameter in `access.reads` -> the available indices of this operand, which
+        include all indices that are read.
     """
     params, output = access.form.func.params, access.form.output
     axes = {params[index]: read.axis for index, read in access.reads.items()}
@@ -61,7 +61,7 @@ class _Moved:
         self.nest, self.begins, self.iterator = nest.nest, begins, iterator
         self.later = iterator + begin if begin else iterator
         self.analyzer, self.of_indices = nest.nest.analyzer(iterator), nest.nest.analyzer(iterator)
-        # Indices keep the iterator of a single iteration, like in tensor expressions.
+        # In indices, keep the iterator of a single iteration, as tensor expressions do.
         for analyzer, least in ((self.analyzer, 1), (self.of_indices, 2)):
             ends = (tirx.IntImm(str(iterator.ty.dtype), n) for n in (0, max(least, end - begin)))
             analyzer.bind(iterator, Range(*ends))
@@ -75,11 +75,11 @@ class _Moved:
         )
 
     def _store(self, store: tirx.BufferStore) -> tirx.Stmt:
-        """Return the store of an element; its index is still the iterator of the block."""
+        """Return the store with a rewritten value; its indices still use the block's iterators."""
         return tirx.BufferStore(store.buffer, self._mapped(store.value), store.indices)
 
     def _region(self, region: TensorRegion) -> TensorRegion:
-        """Return the region that the block reads or writes."""
+        """Return a region that the rewritten block reads or writes."""
         ranges = [
             Range.from_min_extent(self._mapped(one.min), self._mapped(one.extent))
             for one in region.region
@@ -103,7 +103,7 @@ class _Moved:
         )
 
     def _load(self, load: TensorLoad) -> tirx.Expr:
-        """Shift the index of a load, in which the later iteration is already substituted."""
+        """Shift the index of a load, in which `self.later` already replaces the iterator."""
         if load.source not in self.begins:
             return load
         axis, begin = self.begins[load.source]
@@ -128,8 +128,8 @@ class _Moved:
     def _decided(
         self, expr: tirx.Expr, condition: tirx.Expr, then: Any, otherwise: Any, make: Any
     ) -> tirx.Expr:
-        """Drop the conditions of a choice that all iterations meet; take the other value if no
-        iteration meets one."""
+        """Drop the conditions of a choice that hold in all iterations; if a condition holds in
+        none, return `otherwise`."""
         simplified = [(term, self.analyzer.simplify(term)) for term in conjuncts(condition)]
         if any(is_const_int(term, 0) for _, term in simplified):
             return otherwise

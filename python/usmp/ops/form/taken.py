@@ -1,7 +1,7 @@
-"""A PrimFunc that computes an output at some indices of its axes, from operands without the rest.
+"""A PrimFunc that computes an output at some indices of its axes, from parts of its operands.
 
-Unlike `part_of`, which keeps an interval, it keeps any index set of an axis, such as channels. The
-remaining elements are computed as before; only extents change.
+Unlike `part_of`, which keeps an interval, `taken` keeps any index set of an axis, such as channels.
+The remaining elements are computed as before; only extents change.
 """
 
 from __future__ import annotations

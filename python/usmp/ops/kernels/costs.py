@@ -1,7 +1,7 @@
-"""Estimates of the instructions that kernels take on a core. Tiles are compared by them.
+"""Estimates of the instructions that kernels take on a core, to compare tiles.
 
-They were counted in the code of gcc 12 -O2 for the tensor intrinsics, for runs of 16 and more
-elements. Wait states of slow memory and dual issue are ignored.
+Instructions were counted in the code of gcc 12 -O2 for the tensor intrinsics, for runs of 16 and
+more elements. Wait states of slow memory and dual issue are ignored.
 """
 
 from __future__ import annotations

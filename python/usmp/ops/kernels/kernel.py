@@ -55,13 +55,13 @@ def kernel(
         the call of the operator.
     bodies
         alternative bodies. The last one has the smallest tiles, so that its outputs may overwrite
-        most of its inputs. The others are dropped unless they are faster.
+        most of its inputs. Other bodies are dropped unless they are faster than the last one.
     replaced
-        for each parameter of the operator that the kernel lacks: parameters and constants in its
-        place.
+        parameter of the operator that the kernel lacks -> the parameters that replace it, each
+        with its constant.
     rows
-        a body whose outermost loop is over rows, for operators that run interleaved; None if there
-        is none, or the last of `bodies` is one (see `usmp.transform.StreamOperators`).
+        a body whose outermost loop is over rows, for operators that run interleaved (see
+        `usmp.transform.StreamOperators`); None without such a body, or if `bodies[-1]` is one.
     """
     params: list[tirx.Var] = []
     arguments: list[int | np.ndarray] = []

@@ -6,8 +6,8 @@ A step computes four gates for each unit, from the data and from the hidden stat
     cell = f * cell + i * g
     hidden = o * tanh(cell)
 
-The new hidden state is part of the output, and is copied from there at the end of the step, so that
-the operator needs no scratch tensors.
+The new hidden state is part of the output. At the end of the step, it is copied from the output to
+the state, so that the operator needs no scratch tensors.
 """
 
 from __future__ import annotations

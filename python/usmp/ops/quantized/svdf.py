@@ -1,8 +1,8 @@
 """SVDF: a layer of filters over features and then over time, of int8.
 
-Each filter is a product of two filters: the first weighs the features of an input, the second
-weighs the first one's results for the last inputs, which are a state ("Compressing Deep Neural
-Networks using a Rank-Constrained Topology", P. Nakkiran et al., 2015).
+Each filter is a product of two filters. The first weighs the features of an input. The second
+weighs the results of the first one for recent inputs; these results are the state ("Compressing
+Deep Neural Networks using a Rank-Constrained Topology", P. Nakkiran et al., 2015).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SvdfWeights:
     features_scale
         scale of `features`.
     time
-        (filters, memory) of the state's type, symmetric; the newest input is the last.
+        (filters, memory) of the state's type, symmetric; the weight of the newest input is last.
     time_scale
         scale of `time`.
     bias

@@ -52,7 +52,7 @@ def _indices(call: Call, expr: Expr, axes: Sequence[int]) -> _Indices:
 
 
 def take(builder: relax.BlockBuilder, call: Call) -> Expr:
-    """Rewrite `R.take`; as TVM does if its mode says what an index outside of the axis reads."""
+    """Rewrite `R.take`; modes that define reads outside of the axis use TVM's legalization."""
     data, expr = call.args
     legalize = call.op.get_attr("FLegalize")
     if call.attrs.mode != "fast":
@@ -252,7 +252,7 @@ def diagonal(builder: relax.BlockBuilder, data: Expr, first: Mapping[int, int]) 
 
 
 def _legalize_regions(builder: relax.BlockBuilder, call: Call) -> Expr:
-    """Clamp the image indices of regions, their first column, and use TVM's legalization."""
+    """Clamp the first column of regions, which is an image index; use TVM's legalization."""
     data, regions = call.args
     last = extents_of(data)[0] - 1
 

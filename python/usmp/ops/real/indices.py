@@ -61,7 +61,7 @@ def nearest(index: tirx.Expr, extent: int | tirx.Expr, *, from_end: bool = True)
 def outside(
     indices: np.ndarray, extents: Sequence[int], axes: Sequence[int], *, from_end: bool = True
 ) -> str | None:
-    """Return an error text about the first constant index outside of its axis; None if all are in.
+    """Return an error text about the first constant index outside of its axis; None without one.
 
     Parameters
     ----------

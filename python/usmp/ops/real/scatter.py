@@ -260,7 +260,7 @@ def _written(
     *,
     from_end: bool = True,
 ) -> tirx.Stmt:
-    """Return loops that write the last of `others` into `output` at the indices before it."""
+    """Return loops that write updates into `output`; `others` are the indices, then the updates."""
     *indices, updates = others
 
     def write(place: tuple[tirx.Var, ...]) -> tirx.Stmt:

@@ -1,4 +1,4 @@
-"""Reductions of the slices of a tensor by segment; those of a segment need not be adjacent."""
+"""Reductions of the slices of a tensor by segment; slices of one need not be adjacent."""
 
 from __future__ import annotations
 

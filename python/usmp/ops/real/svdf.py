@@ -28,7 +28,7 @@ class FloatSvdf:
     features
         (filters, features) of float32.
     time
-        (filters, memory); the newest input is the last.
+        (filters, memory); the weight of the newest input is last.
     bias
         (units), or None.
     units

@@ -32,7 +32,7 @@ def _is_zero(argument: Expr) -> bool:
 
 
 def _with_axis(builder: relax.BlockBuilder, argument: Expr) -> Expr:
-    """Return a tensor without axes as one of a single element."""
+    """Reshape a tensor without axes to one axis with a single element."""
     if isinstance(argument, GenericConst):
         return relax.const(argument.value.numpy().reshape(1))
     return builder.emit(relax.op.reshape(argument, (1,)))

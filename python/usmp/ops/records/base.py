@@ -118,7 +118,7 @@ _TEXTS: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
 
 @cache
 def _parameters(kind: str) -> dict[str, tuple[Field[Any], Callable[[Any], Any]]]:
-    """Return the fields but inputs and outputs by name, with the functions that read their JSON."""
+    """Return name -> (field, function that reads its JSON), without inputs and outputs."""
     types, (_, _, *own) = get_type_hints(KINDS[kind]), fields(KINDS[kind])
     return {field.name: (field, _reader(types[field.name])) for field in own}
 

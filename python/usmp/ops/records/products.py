@@ -105,7 +105,7 @@ class BatchMatmul(QuantizedOp, kind="batch_matmul"):
     clamp
         least and greatest integer of the output.
     rounding
-        rounding of the product of a sum with the factor; None for TFLite's for the data type.
+        rounding of the product of a sum with the factor; None for TFLite's rounding for the type.
     """
 
     transposed: tuple[bool, bool]

@@ -110,7 +110,7 @@ class CellStep:
         return loop("k", extent, products)
 
     def wait(self, value: tirx.Expr, u: tirx.Expr) -> tirx.Stmt:
-        """Store the new hidden state of a unit in the output or a scratch row, until `keep`."""
+        """Store a unit's new hidden state in the output or scratch row; `keep` copies it later."""
         return (self.output or self.scratch[0]).store(value, u)
 
     def keep(self) -> tirx.Stmt:

@@ -67,7 +67,7 @@ class OperatorParts:
         indices: Sequence[tirx.Expr],
         others: Mapping[tirx.Var, tirx.Expr] | None = None,
     ) -> tirx.Expr:
-        """Replace `self.indices` by `indices` in `value`, and the variables of `others`."""
+        """Replace `self.indices` by `indices` in `value`, and each key of `others` by its value."""
         known = dict(zip(self.indices, indices, strict=True))
         return substituted(value, known | dict(others or {}))
 
@@ -79,7 +79,7 @@ class OperatorParts:
 
     @property
     def covers_batches_and_channels(self) -> bool:
-        """Whether all batches and channels of an NHWC output have accumulators, if not all rows."""
+        """Whether all batches and channels of an NHWC output have accumulators; rows may not."""
         is_image = len(self._stored) == 4
         return is_image and self._computed[::3] == self._stored[::3]
 

@@ -2,7 +2,7 @@
 
 A record has two 32-bit integers: the multiplier, and bias << 8 | right shift, because Arm's shifts
 by a register read only its lowest byte. A bias of more than 24 bits is a third integer. The cheap
-rescaling by records equals TFLite's, which rounds twice, under two conditions. Each accumulator is
+rescaling by records equals TFLite's, which rounds twice, under two conditions: each accumulator is
 less than 2**30, so that its double has 32 bits, and the right shift is at least 1.
 """
 
@@ -17,7 +17,7 @@ from usmp.ops.quantized.rescaling.accumulators import AccumulatorRange
 _LEAST_MULTIPLIER = 2**30
 """The least multiplier of a normalized factor other than 0."""
 _LEAST_SHIFT, _GREATEST_SHIFT = 1, 22
-"""The ends of right shifts: beyond the greatest, the rounding summand may exceed 32 bits."""
+"""The range of right shifts: with a greater one, the rounding summand may exceed 32 bits."""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ class WeightedOperator:
     def replaced(
         self, constants: list[tuple[tirx.Var, np.ndarray]]
     ) -> dict[tirx.Var, list[tuple[tirx.Var, np.ndarray]]]:
-        """Return replacements of parameters: `constants` for the weight, none for the ending."""
+        """Return what replaces parameters: `constants` for the weight, nothing for the ending."""
         return {self.weight: constants, **{param: [] for param in self.ending}}
 
     def ending_of(self, weight: np.ndarray, folds: bool, together: bool = False) -> Ending:
@@ -198,8 +198,8 @@ class Ending:
 
     @cached_property
     def _value(self) -> tuple[tirx.Expr, tirx.Var, int]:
-        """Return the output as an expression of a variable in place of the rescaled accumulator,
-        the variable, and the intrinsic's argument for rounding and zero point."""
+        """Return the output as an expression of a variable; this variable, which replaces the
+        rescaled accumulator; and the intrinsic's argument for rounding and zero point."""
         parts = self.operator.parts
         scaled = tirx.Var("scaled", "int32")
         zero_point, target = _with_zero_point(parts.value, parts.rescale)
@@ -225,7 +225,7 @@ class Ending:
 
 
 def _with_zero_point(value: tirx.Expr, call: tirx.Expr) -> tuple[int, tirx.Expr]:
-    """Return the constant that is added to a call's result, and the sum; 0 and the call if none."""
+    """Return the constant added to a call's result, and the sum; 0 and the call without a sum."""
     for sign, kind in ((1, tirx.Add), (-1, tirx.Sub)):
         for node in nodes_of(value, kind):
             if node.a.same_as(call) and isinstance(node.b, tirx.IntImm) and abs(int(node.b)) < 256:

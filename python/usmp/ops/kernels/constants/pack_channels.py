@@ -29,7 +29,7 @@ _RECORD_BITS = (48, 56)
 _MANTISSA_BITS = 30
 _LEAST_MANTISSA_BITS = 16
 _NEARBY = (0, 1, -1, 2, -2, 3, -3, 4, -4)
-"""Distances from the nearest shorter multiplier, in the order in which they are tried."""
+"""Shorter multipliers to try, in order, as distances from the nearest shorter one."""
 _NEAR = 8
 """Nearly all thresholds differ by at most this from real arithmetic, in accumulator units."""
 

@@ -61,8 +61,8 @@ class ElementRuns:
         return kernel(call, [TiledBody(self.stmt(), schedule)], {}, rows)
 
     def by_rows(self, least: int) -> ElementRuns | None:
-        """Return runs that do not cross the outermost axis with an extent above 1. None if these
-        runs already do not, or would have fewer than `least` elements."""
+        """Return runs that do not cross the outermost axis with an extent above 1. None if
+        `self` has such runs already, or if the new runs have fewer than `least` elements."""
         extents = [int(extent) for extent in self._output.shape]
         outer = next((axis + 1 for axis, extent in enumerate(extents) if extent > 1), 0)
         runs = replace(self, outer=outer)
@@ -78,8 +78,8 @@ class ElementRuns:
 
     @cached_property
     def _first(self) -> int:
-        """The outermost axis without a loop: from it on, each term is consecutive like the output,
-        or broadcast."""
+        """The outermost axis without a loop. Over this and all inner axes, each term is
+        consecutive like the output, or broadcast."""
         runs = (min(self._followed(term), self._repeated(term)) for term in self.terms)
         return max(self.outer, *runs)
 

@@ -104,8 +104,8 @@ def addition_of(value: tirx.Expr, core: Core) -> Addition | None:
 
 
 def addition_after(operator: WeightedOperator, ending: VectorEnding, core: Core) -> Compute | None:
-    """Return an epilogue that adds a tensor to clamped int8 values; None unless `ending` does so
-    and vectors can compute it.
+    """Return an epilogue that adds a tensor to clamped int8 values; None if `ending` has no such
+    addition, or vectors cannot compute it.
 
     Functions of one element may come before and after the addition. Those before it are computed in
     place, in the line that the epilogue reads.
@@ -166,7 +166,7 @@ def _term(value: tirx.Expr, sign: int, core: Core) -> Term | None:
 def add_elements(
     addition: Addition, first: Line, second: Line, output: Line, count: int
 ) -> tirx.Stmt:
-    """Store the sums of the elements of two lines: those of the first and the second term."""
+    """Store the sums of two lines: elements of the first term, and of the second term."""
     lines, value = (first, second), partial(_sum, addition)
     return element_wise("tvmgen_mve_add", lines, output, count, addition.arguments, value)
 

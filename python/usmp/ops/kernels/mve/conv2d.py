@@ -114,11 +114,11 @@ def _kept_pixels(channels: int) -> int:
 
 @dataclass(frozen=True)
 class _Convolution:
-    """A convolution with its epilogue `after`. Windows are copied `copies` at a time; if that is 0,
-    only those at the border are, one by one; if it `reads_taps`, none are. Outputs are buffered
-    before they are stored: of two pixels if it `copies_pairs`, of the first pixels of a row if it
-    `keeps_left`. Buffers are on the stack if it `keeps_on_stack`. With `by_rows`, rows are computed
-    one by one even if windows are pixels."""
+    """A convolution with its epilogue `after`. Windows are copied `copies` at a time; with 0, only
+    border windows are copied, one by one; with `reads_taps`, no window is. Outputs are buffered
+    before they are stored: two pixels with `copies_pairs`, the first pixels of a row with
+    `keeps_left`. Buffers are on the stack with `keeps_on_stack`. With `by_rows`, rows are computed
+    one by one even if each window is a single pixel."""
 
     operator: WeightedOperator
     window: Window
@@ -277,8 +277,8 @@ class _Convolution:
         ]
 
     def _kept(self, b: tirx.Expr, y: tirx.Expr, pixels: int, scratch: _Scratch) -> list[tirx.Stmt]:
-        """Return statements that compute the first pixels of a row, only the last of which has its
-        window in the data. All come before the first store, because all read the first pixel."""
+        """Return statements that compute the first pixels of a row: those at the left border, and
+        one more. All are computed before one is stored, because their windows overlap."""
         channels, zero = self.by.channels, tirx.IntImm("int32", 0)
         left = tirx.decl_buffer((pixels * channels,), "int8", "left", scope="local")
         buffered = Line(left, (zero,), channels)

@@ -33,7 +33,7 @@ from usmp.tir.tensor_intrin import tensor_intrin
 
 _NINE = 9
 _MOST_TAPS = (_NINE, 16, 64)
-"""The most taps of each function. The function for nine computes no other number."""
+"""The most taps of each function; the function for nine taps takes exactly nine."""
 
 
 def mve_depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:

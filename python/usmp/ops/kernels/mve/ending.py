@@ -122,7 +122,7 @@ def plain_or_functions(
     operator: WeightedOperator, weight: np.ndarray, core: Core
 ) -> tuple[VectorEnding, Compute | None] | None:
     """Return the epilogue of an operator, and the functions after it, if any; None if vectors
-    cannot compute both. The parameters are those of `vector_ending`."""
+    cannot compute the whole. The parameters are those of `vector_ending`."""
     ending = vector_ending(operator, weight, core)
     functions = None if ending is None else ending.functions(core)
     return (ending, functions) if ending is not None and (ending.is_plain or functions) else None

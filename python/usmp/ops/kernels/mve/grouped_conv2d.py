@@ -1,10 +1,11 @@
 """The kernel of grouped convolutions for cores with MVE, also of depthwise ones with several output
 channels a data channel.
 
-Each group is a convolution of as many pixels of a row at a time as fit the stack. The rows that
-their windows cover are copied there, with padding, or each window if columns are dilated. The
-outputs of all groups are buffered on the stack as well before they are stored, so that they may
-overwrite data up to these pixels. If not even one pixel fits, windows stay in place.
+Each group is a convolution of as many pixels of a row at a time as fit the stack. The rows that the
+windows of these pixels cover are copied to the stack, with padding; with dilated columns, each
+window is copied by itself. The outputs of all groups are also buffered on the stack before they are
+stored, so that they may overwrite data up to these pixels. If not even one pixel fits, windows stay
+in place.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def mve_grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 
 def _is_copied(groups: Groups) -> bool:
-    """Return whether windows are copied: all but those of one tap without padding are."""
+    """Return whether windows are copied: if they have several taps or padding."""
     return groups.window.kernel != (1, 1) or groups.window.padding != (0, 0)
 
 

@@ -1,5 +1,5 @@
-"""Kernels of pooling for cores with MVE: maxima of 16 channels at a time, means of eight, both over
-the taps that lie in the data."""
+"""Kernels of pooling for cores with MVE, over the taps that lie in the data: maxima of 16 channels
+at a time, or means of eight."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEAST = -(2**31)
 
 
 def mve_pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return the kernel of a pooling in which each pixel has taps in the data; None for others."""
+    """Return the kernel of a pooling in which each pixel has taps in the data, else None."""
     pooling = pooling_of(call) if core.has_mve else None
     if pooling is None or len(call.records) != 1:
         return None

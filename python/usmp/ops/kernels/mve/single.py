@@ -46,7 +46,7 @@ def functions_of(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Compute | Non
 
 
 def _function(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Compute] | None:
-    """Return the operand of the outermost function, and the function; None if there is none."""
+    """Return the operand of the outermost function, and the function; None without a function."""
     step = _from_table(value) or _limited(value, core)
     return None if step is None or step[0].same_as(value) else step
 

@@ -94,8 +94,8 @@ def places_of_taps(
     data: tirx.Var, window: Window, pixel: Pixel, channel: tirx.Expr
 ) -> tuple[tirx.Expr, list[tirx.Expr | int]]:
     """Return the element of the first tap in the data, and the arguments by which functions address
-    the others: rows of taps before the data and in it, columns alike, elements from one row of taps
-    to the next, and from one column to the next."""
+    all taps: numbers of rows of taps before the data and in the data, the same of columns, elements
+    from one row of taps to the next, and elements from one column to the next."""
     b, y, x = pixel
     rows, columns = taps_inside(window, 0, y), taps_inside(window, 1, x)
     column_distance = window.dilations[1] * int(data.shape[3])
@@ -153,6 +153,6 @@ def copy_window(
 
     first_tap, places = places_of_taps(data, window, pixel, begin)
     arguments = [first_tap, copy[first], count, rows, columns, *places, padding]
-    # As the function does: fill the copy with padding before any data is read.
+    # Fill the copy with padding before any data is read, like the vector function.
     body = sequence([over_taps(outside), over_taps(inside)])
     return tensor_intrin("tvmgen_mve_window", arguments, body)

@@ -104,8 +104,8 @@ def _has_vectors(parts: OperatorParts) -> bool:
 
 
 def _guarded_product(expr: tirx.Expr) -> tuple[list[tirx.Expr], tirx.Expr]:
-    """Return the conditions without which a summand is zero, and the summand without these and
-    without its cast to the dtype of the sum."""
+    """Return the conditions that hold unless a summand is zero, and the summand without these
+    conditions and without its cast to the dtype of the sum."""
     guards, added = _guarded(_unconverted(expr))
     added = _unconverted(added)
     if not isinstance(added, tirx.Mul):
@@ -115,7 +115,7 @@ def _guarded_product(expr: tirx.Expr) -> tuple[list[tirx.Expr], tirx.Expr]:
 
 
 def _guarded(expr: tirx.Expr) -> tuple[list[tirx.Expr], tirx.Expr]:
-    """Return the conditions without which an integer is zero, and its value where they hold."""
+    """Return the conditions that hold unless an integer is zero, and its value where they hold."""
     if isinstance(expr, Call) and is_op(expr, "prim.if_then_else"):
         condition, inside, outside = expr.args
         if isinstance(outside, tirx.IntImm) and not int(outside):
@@ -124,7 +124,7 @@ def _guarded(expr: tirx.Expr) -> tuple[list[tirx.Expr], tirx.Expr]:
 
 
 def _unconverted(expr: tirx.Expr) -> tirx.Expr:
-    """Return the operand of a cast to an integer dtype that has all of its values."""
+    """Return the operand of a cast between integers that keeps all values, else `expr`."""
     if not isinstance(expr, tirx.Cast):
         return expr
     types = [DataType(str(e.ty.dtype)) for e in (expr.value, expr)]
@@ -159,8 +159,8 @@ def _repeats_calls(parts: OperatorParts) -> bool:
 
 
 def _is_shared(node: tirx.Expr, parts: OperatorParts) -> bool:
-    """Return whether several outputs share a value: it reads no sum, and does not depend on all
-    indices of the output."""
+    """Return whether several outputs share a value, because the value reads no accumulator and
+    does not depend on all indices of the output."""
     axes = zip(parts.indices, parts.output.shape, strict=True)
     is_of_one = all(int(extent) == 1 or mentions(node, index) for index, extent in axes)
     return not is_of_one and not _loads(node, parts.accumulator)
@@ -333,7 +333,7 @@ class _Tiles:
 
 
 def _guards(expr: tirx.Expr) -> list[tirx.Expr]:
-    """Return the conditions for no element to be padding; no conditions if one is not linear."""
+    """Return the conditions under which no element is padding; none if one is not linear."""
     guards = [
         part
         for call in nodes_of(expr, Call)

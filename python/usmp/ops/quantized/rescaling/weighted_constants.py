@@ -55,7 +55,7 @@ def weighted_constants(
 def without_channels(
     weight: np.ndarray, quantization: Quantization, is_removed: np.ndarray
 ) -> np.ndarray:
-    """Return a weight that is its zero point in removed output channels.
+    """Return the weight with the zero point as all elements of removed output channels.
 
     Parameters
     ----------
