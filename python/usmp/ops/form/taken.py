@@ -94,7 +94,7 @@ class _Selection:
         self.iterators: dict[Var, np.ndarray] = {}
 
     def spread(self, nest: Nest) -> bool:
-        """Propagate index sets between iterators and axes; return whether any is new."""
+        """Propagate index sets between iterators and axes; return whether one was added."""
         has_changed = False
         for buffer, axis, index in _indices(nest):
             own = self.axes.get(buffer, {}).get(axis)
@@ -109,9 +109,9 @@ class _Selection:
         return has_changed
 
     def is_consistent(self, nest: Nest, loses_terms: bool) -> bool:
-        """Return whether each remaining index still leads to the same element.
+        """Return whether the nest computes the remaining elements as before.
 
-        All remaining elements of the buffer must be written.
+        Each index must lead to the same element, and all remaining elements must be written.
         """
         chosen = [variable for variable in nest.extents if variable in self.iterators]
         if not loses_terms and not nest.spatial.issuperset(chosen):

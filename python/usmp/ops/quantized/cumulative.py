@@ -30,7 +30,7 @@ def cumulative_sum(
     exclusive
         whether an element itself is left out of its sum.
     backwards
-        whether to sum the elements after it instead.
+        whether to sum later elements instead of earlier ones.
     """
     factor = quantize_multiplier(2.0 * before.scale / (float(1 << 20) * after.scale))
 

@@ -1,7 +1,7 @@
 """The largest and smallest elements over axes and in windows, and their first positions.
 
 TVM's reductions of floats start from a finite number, which remains if all elements are infinite,
-as in the rows of a mask. TVM has none for booleans.
+as in the rows of a mask. TVM has no such reductions of booleans.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def running(
     exclusive
         whether an element itself is left out of its result.
     backwards
-        whether to combine with the elements after it instead.
+        whether to combine later elements instead of earlier ones.
     record
         the record of an integer operator, or None.
     """

@@ -22,8 +22,8 @@ def reduce_segments(
     The elements of a segment are combined in the order of the data. Integers wrap. A segment
     without elements is 0 if it is a sum, 1 if a product, the lowest finite number of the type if a
     maximum, and the highest if a minimum. Extremes of floats begin with that number, too: a maximum
-    of negative infinity is finite. They leave out NaN, and the first of two zeros counts. Source:
-    TFLite's kernels of UNSORTED_SEGMENT_MAX and the others.
+    of negative infinity is finite. Extremes ignore NaN, and keep the first of two zeros. Source:
+    TFLite's kernels of UNSORTED_SEGMENT_MAX, _MIN, _PROD and _SUM.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ class CumulativeSum(QuantizedOp, kind="cumulative_sum"):
     exclusive
         whether an element itself is left out of its sum.
     backwards
-        whether to sum the elements after it instead.
+        whether to sum later elements instead of earlier ones.
     """
 
     axis: int

@@ -59,15 +59,15 @@ class CellStep:
         return self.states[0]
 
     def sum(self, name: str, gate: int, u: tirx.Expr) -> tuple[Local, list[tirx.Stmt]]:
-        """Return a sum for a unit of a gate, and statements that declare it from both biases."""
+        """Return a sum for a unit of a gate, and statements that start it at the biases' sum."""
         return self._sum(name, gate, u, self.bias, self.hidden_bias)
 
     def sum_of_data(self, name: str, gate: int, u: tirx.Expr) -> tuple[Local, list[tirx.Stmt]]:
-        """Return a sum for a unit of a gate, and statements that declare it from `bias`."""
+        """Return a sum for a unit of a gate, and statements that start it at `bias`."""
         return self._sum(name, gate, u, self.bias)
 
     def sum_of_hidden(self, name: str, gate: int, u: tirx.Expr) -> tuple[Local, list[tirx.Stmt]]:
-        """Return a sum for a unit of a gate, and statements that declare it from `hidden_bias`."""
+        """Return a sum for a unit of a gate, and statements that start it at `hidden_bias`."""
         return self._sum(name, gate, u, self.hidden_bias)
 
     def _sum(

@@ -40,7 +40,7 @@ def window(
 
 
 def fft_auto_scale(builder: relax.BlockBuilder, data: relax.Expr) -> list[relax.Expr]:
-    """Return samples times the greatest power of two with which they fit 16 bits; its exponent.
+    """Return samples times the greatest power of two with which they fit 16 bits, and its exponent.
 
     The magnitude of -32768 wraps to -32768, as in the reference kernel; later samples replace it.
 

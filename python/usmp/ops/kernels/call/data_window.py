@@ -15,7 +15,7 @@ from usmp.ops.window import Layout, Window
 def data_window(
     parts: OperatorParts, data: tirx.Var, channel: tirx.Expr, layout: str = "NHWC"
 ) -> Window | None:
-    """Return the kernel window over data in `layout`; None if there is none, or no NHWC output.
+    """Return the kernel window over data in `layout`; None without a window or NHWC output.
 
     Parameters
     ----------

@@ -234,7 +234,7 @@ def _with_zero_point(value: tirx.Expr, call: tirx.Expr) -> tuple[int, tirx.Expr]
 
 
 def weighted_record(records: Sequence[QuantizedOp]) -> WeightedOp | None:
-    """Return the record of the first of some fused operators; None unless it sums products of int8
+    """Return the first record of fused operators; None unless that operator sums products of int8
     data and weights with zero point 0, and kernels support its rounding."""
     record = records[0] if records else None
     if not isinstance(record, WeightedOp):

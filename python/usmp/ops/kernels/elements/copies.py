@@ -69,7 +69,7 @@ def _is_copied(value: tirx.Expr) -> bool:
     if isinstance(value, tirx.Select):
         return _is_copied(value.true_value) and _is_copied(value.false_value)
     if isinstance(value, TensorLoad):
-        # Neither scalars nor elements at indices that are data form runs.
+        # Exclude scalars, and elements whose indices are data, because they form no runs.
         reads = [load for index in value.indices for load in nodes_of(index, TensorLoad)]
         return len(value.indices) > 0 and not reads
     return isinstance(value, tirx.IntImm | tirx.FloatImm)

@@ -33,8 +33,8 @@ class SidePhase:
     """Rows, or columns, of the output that use the same taps.
 
     The g-th row of the phase is row `g * stride + origin` of the output. It is computed from `taps`
-    rows of the data from `g - padding` on: the last of these is multiplied by tap `first_tap` of
-    the kernel, the one before by tap `first_tap + stride`, and so on.
+    rows of the data from `g - padding` on. The last of these rows is multiplied by tap `first_tap`
+    of the kernel, the row before it by tap `first_tap + stride`, and so on.
     """
 
     side: TransposedSide

@@ -32,7 +32,7 @@ from usmp.ops.records.products import TransposeConv2d
 from usmp.ops.window import Window
 
 _MOST_PHASES = 9
-"""The most phases, because each has code of its own."""
+"""The most phases: more would take too much code, because each has code of its own."""
 
 
 def transposed_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:

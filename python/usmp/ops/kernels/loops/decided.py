@@ -68,8 +68,8 @@ def _comparisons(expr: tirx.Expr) -> Iterable[tirx.Expr]:
 
 
 def _truth(condition: tirx.Expr, ranges: Mapping[tirx.Var, range]) -> bool | None:
-    """Return whether a condition holds for all values in the ranges, or for none; None if it
-    depends on the values."""
+    """Return True if a condition holds for all values in the ranges, False if it holds for none;
+    None if it depends on the values, or is not understood."""
     if isinstance(condition, tirx.And | tirx.Or):
         sides = [_truth(side, ranges) for side in (condition.a, condition.b)]
         last = isinstance(condition, tirx.Or)

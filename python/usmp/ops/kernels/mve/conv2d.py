@@ -54,7 +54,7 @@ from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 
 _KEPT = 128
-"""Most bytes of the convolution that are buffered for its epilogue, unless two pixels are more."""
+"""Most bytes of outputs that are buffered for the epilogue, though two pixels may take more."""
 
 
 def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:

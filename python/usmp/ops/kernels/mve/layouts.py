@@ -97,8 +97,8 @@ def layout_of_planes(taps: int, room: int) -> Layout | None:
 
 
 def _by_channels(window: Window, channels: int, outputs: int, stack: int) -> Layout | None:
-    """Return the layout with the fewest instructions that computes four channels at a time; None if
-    there is none. Windows stay in place if copies exceed `stack` bytes and functions allow it."""
+    """Return the fastest layout for four channels at a time; None if functions can address none.
+    Windows stay in place if copies exceed `stack` bytes and functions allow it."""
     (height, width), groups = window.kernel, -(-outputs // 4)
     if height == 1 and width == 1:
         run = split_run(channels)

@@ -21,7 +21,7 @@ MOST_COLUMNS = 240
 """The most columns of a row: functions address no more from one pointer."""
 
 MOST_IN_QUADS = 7
-"""The most channels of four pixels that functions compute before they store any of them."""
+"""The most channels for four pixels at a time: functions compute all before they store any."""
 
 FARTHEST = 2**16 - 1
 """The greatest offset, in elements, of an output from the first output of two pixels."""
@@ -53,8 +53,8 @@ class Rows:
 
 
 def split_run(taps: int) -> Rows | None:
-    """Split consecutive taps into rows of equal length that functions can address; None if their
-    number has no fitting factor."""
+    """Split consecutive taps into rows of equal length that functions can address; None if the
+    number of taps has no fitting factor."""
     counts = range(1, taps + 1)
     rows = next((n for n in counts if taps % n == 0 and taps // n <= MOST_COLUMNS), taps)
     return Rows(rows, taps // rows) if taps // rows >= min(taps, LANES) else None

@@ -83,7 +83,7 @@ def _from_table(value: tirx.Expr) -> tuple[tirx.Expr, Compute] | None:
 
 
 def _limited(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Compute] | None:
-    """Return the operand and the function of a requantization or a clamp; None for others."""
+    """Return the operand and the function of a requantization or a clamp, else None."""
     limited = limits_of(value)
     if limited is None:
         return None

@@ -25,7 +25,7 @@ _LEAST_CHANNELS = 4
 """The least number of channels: with fewer, lanes would be unused."""
 
 _MOST = 2**21
-"""The most elements of a sum: with the summand that rounds it, it must fit 32 bits."""
+"""The most elements of a sum, so that the sum and the summand that rounds it fit 32 bits."""
 
 _SHIFTS = (1, 30)
 """The least and the greatest right shift of factors that are rounded twice."""

@@ -12,7 +12,7 @@ from usmp.ops.window import Window
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _MOST_ROWS = 128
-"""The most rows of a window: functions have an array of so many addresses."""
+"""The most rows of a window: functions store the address of each in an array of this length."""
 
 
 def rows_of_taps(window: Window, depth: int) -> Rows | None:

@@ -42,7 +42,7 @@ _Known = dict[tirx.Var, tirx.Expr]
 
 
 def channel_tiles_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """Return a kernel for sums of products that have no kernel of their own; None for others."""
+    """Return a kernel for sums of products that have no kernel of their own, else None."""
     parts = call.parts or take_apart(_with_last_stage(call.func))
     if (
         parts is None

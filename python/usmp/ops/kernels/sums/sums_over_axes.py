@@ -28,7 +28,7 @@ class SumsOverAxes:
     Parameters
     ----------
     outer, count, inner
-        numbers of elements over the axes before the summed ones, over these, and after them.
+        numbers of elements: over the axes before the summed axes, over these, over the axes after.
     """
 
     parts: OperatorParts
@@ -78,7 +78,7 @@ def sums_over_axes_of(call: OperatorCall) -> SumsOverAxes | None:
 
 
 def _summed(parts: OperatorParts) -> tirx.Var | None:
-    """Return the data; None unless int8 elements are summed in 32 bits and no others are read."""
+    """Return the data; None unless int8 elements are summed in 32 bits and nothing else is read."""
     element = reduced_element(parts)
     loads = nodes_of(parts.value, TensorLoad)
     if element is None or parts.reduction is not tirx.Add:

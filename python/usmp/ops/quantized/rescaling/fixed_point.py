@@ -91,7 +91,7 @@ def quantize_multiplier(real: float) -> QuantizedMultiplier:
 def float_factor(numerators: Sequence[float], denominator: float) -> QuantizedMultiplier:
     """Return the product of some scales over another scale; each step is rounded to float32.
 
-    ONNX Runtime's kernels multiply accumulators with it (MLAS, MlasRequantizeOutput). A factor so
+    ONNX Runtime's kernels multiply accumulators by it (MLAS, MlasRequantizeOutput). A factor so
     small that each accumulator is rounded to 0 becomes the smallest factor.
 
     Raises
@@ -189,7 +189,7 @@ def one_over_one_plus(value: tirx.Expr) -> tirx.Expr:
 
 
 def or_zero(condition: tirx.Expr | None, value: tirx.Expr) -> tirx.Expr:
-    """Return the value if the condition is true or missing, else 0."""
+    """Return the value if the condition is true or None, else 0."""
     if condition is None:
         return value
     return tirx.if_then_else(condition, value, tirx.const(0, str(value.ty.dtype)))

@@ -47,8 +47,8 @@ def rescaled_twice(value: np.ndarray, multiplier: np.ndarray, shift: np.ndarray)
 def never_wraps(
     value: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, rounding: Rounding
 ) -> np.ndarray:
-    """Return whether no intermediate overflows for accumulators of at most this magnitude, zero
-    point included: bool. The rescaling is monotonic then."""
+    """Return whether no intermediate result, zero point included, overflows for accumulators of at
+    most this magnitude: an array of bool. Without overflow, the rescaling is monotonic."""
     room = 2.0**31 - 2.0**16
     if rounding is Rounding.TWICE:
         greatest = np.abs(value) * 2.0 ** np.maximum(shift, 0)
