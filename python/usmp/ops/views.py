@@ -226,7 +226,7 @@ def part_offsets(call: Call) -> list[int] | None:
 
 def _offset(whole: Sequence[int], part: AxisRanges) -> int | None:
     """Return the offset of a part with one index on the first axes, a range on the next axis, and
-    all of the others; None for other parts."""
+    all indices on later axes; None for other parts."""
     shape = [part[axis].count if axis in part else extent for axis, extent in enumerate(whole)]
     cut = next((axis for axis, extent in enumerate(shape) if extent != 1), len(shape))
     # A slice that ends before it begins has negative extents in TVM.

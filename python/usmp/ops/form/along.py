@@ -91,7 +91,7 @@ class AxisAccess:
     axis, extent
         axis and extent of the output.
     reads
-        index of a parameter -> the indices that each index of the output reads of this operand.
+        index of a parameter -> the indices of this operand that each index of the output reads.
     nests
         the nests that compute elements along the axis.
     buffers

@@ -20,7 +20,7 @@ def space_to_batch(
     value: int | float,
     quantization: Quantization | None = None,
 ) -> relax.Expr:
-    """Move the elements at each position in the blocks to an image of their own in the batch.
+    """Make an image of the batch for each position in a block, from the elements at this position.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def batch_to_space(
     crops: Sequence[tuple[int, int]],
     quantization: Quantization | None = None,
 ) -> relax.Expr:
-    """Interleave images of the elements at each position in blocks: undo `space_to_batch`.
+    """Undo `space_to_batch`: interleave the images for the positions in a block.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ def before_dequantization(
     builder: relax.BlockBuilder, data: relax.Expr
 ) -> tuple[relax.Expr, Quantization | None]:
     """Return the integers that `dequantize` converted to `data`, and their quantization; `data` and
-    None if it is not such a result."""
+    None if `dequantize` did not compute `data`."""
     call = builder.lookup_binding(data) if isinstance(data, relax.Var) else None
     if not isinstance(call, Call) or not call.op.same_as(Op.get("relax.call_tir")):
         return data, None

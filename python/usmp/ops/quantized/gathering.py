@@ -85,7 +85,7 @@ def update_slice(
     begins: relax.Expr | np.ndarray,
     quantization: Quantization | None = None,
 ) -> relax.Expr:
-    """Return `data` with `update` from the position `begins` on, clamped so that it fits.
+    """Return `data` with `update` written at `begins`, which is clamped so that `update` fits.
 
     Parameters
     ----------

@@ -182,7 +182,7 @@ class PickedPart:
     kept: list[int]
 
     def positions(self, i: tuple[Any, ...]) -> tuple[dict[int, Any], tuple[Any, ...]]:
-        """Return the coordinates of a result element `i` on the kept axes and in the indices."""
+        """Split result position `i` into coordinates on the kept axes and a position in indices."""
         others = (*i[: self.first], *i[self.last :])
         return dict(zip(self.kept, others, strict=True)), i[self.first : self.last]
 

@@ -25,7 +25,7 @@ class FilterBank:
         (m) of int16: weights of a number in its own channel, and in the next channel.
     frequency_starts, weight_starts, widths
         (channels + 1) of int16: a channel's first index in the spectrum and in the weights, and
-        count of numbers. The first channel has no result; its unweights count in the next one.
+        count of numbers. The first channel has no result, but adds numbers to the next channel.
 
     Raises
     ------

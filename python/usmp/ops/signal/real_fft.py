@@ -82,7 +82,7 @@ def spectrum(
     twiddles: tirx.Buffer,
     real_twiddles: tirx.Buffer,
 ) -> list[tirx.Stmt]:
-    """Return statements that write the spectrum of real numbers, twice the layout's length.
+    """Return statements that write the spectrum of twice as many real numbers as `layout` has.
 
     Parameters
     ----------

@@ -167,7 +167,7 @@ def _groups(phases: Sequence[SidePhase]) -> IndexRange:
 
 
 def _tiles_of_row(phases: Sequence[SidePhase], pixels: int) -> _Tiles:
-    """Return tiles, one of which begins at the first pixel with all taps of each phase in data."""
+    """Return tiles; one begins at the first pixel whose taps lie in the data in every phase."""
     origin = -(-max(phase.inner.first for phase in phases) % pixels)
     return _Tiles(origin, -(-(_groups(phases).end - origin) // pixels), pixels)
 

@@ -68,7 +68,7 @@ def gelu(
     after: Quantization,
     approximate: bool,
 ) -> relax.Expr:
-    """Return x times the cumulative normal distribution at x; by tanh if `approximate`; 8 bits."""
+    """Return x times the cumulative normal distribution at x (8 bits); by tanh if `approximate`."""
     one, half = np.float32(1), np.float32(0.5)
     minus_root = np.float32(-math.sqrt(0.5))
 
@@ -91,7 +91,7 @@ def _by_table(
     before: Quantization,
     after: Quantization,
 ) -> relax.Expr:
-    """Apply a function of real numbers: by a full table of 8 bits, or interpolated of 16 bits."""
+    """Apply a function of real numbers: by a full table for 8 bits, interpolated for 16 bits."""
     compute = interpolated if before.dtype == "int16" else tabulated_real
     return compute(builder, kind, data, function, before, after)
 

@@ -63,7 +63,7 @@ def _by_table(
     scale: tuple[int, int],
     function: Callable[[tirx.Expr, te.Tensor], tirx.Expr],
 ) -> relax.Expr:
-    """Apply `function` to each element, scaled by a multiplier and a shift, and `sigmoid_table`."""
+    """Apply `function` with `sigmoid_table` to each element, times the multiplier in `scale`."""
     shape = shape_of(data)
 
     def compute(data: te.Tensor, table: te.Tensor) -> te.Tensor:

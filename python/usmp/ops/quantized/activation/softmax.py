@@ -91,7 +91,7 @@ def greatest_of_rows(data: te.Tensor) -> te.Tensor:
 def sum_of_exponentials(
     data: te.Tensor, greatest: te.Tensor, table: te.Tensor
 ) -> tuple[Callable[[tirx.Expr, tirx.Expr], tirx.Expr], te.Tensor]:
-    """Return exp of the difference to the greatest element of the row, by `table`, and its sums.
+    """Return exp of the difference to the row's greatest element, by `table`, and the row sums.
 
     Returns
     -------
