@@ -47,7 +47,7 @@ def add_products(
     weights: Sequence[tirx.Var],
     first: tirx.Expr,
 ) -> Iterator[tirx.Stmt]:
-    """Add the products of a row of data with rows of the weights of each gate.
+    """Multiply a row of data by rows of each gate's weights, and add the products to the sums.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ Butterfly = Callable[[Steps, Sequence[Complex], Sequence[Complex], bool], list[C
 """Maps the joined numbers, all but the first multiplied by their twiddles, to the result.
 
 Other arguments are the constants of the radix, exp(-2 pi i k / radix) for k = 1, 2, ..., and
-whether the transform is inverse, with conjugate constants.
+whether the transform is inverse; the constants are conjugate then.
 """
 
 

@@ -79,7 +79,7 @@ class OperatorParts:
 
     @property
     def covers_batches_and_channels(self) -> bool:
-        """Whether all batches and channels of an NHWC output have accumulators; rows may not."""
+        """Whether each batch and channel of an NHWC output has accumulators in some row."""
         is_image = len(self._stored) == 4
         return is_image and self._computed[::3] == self._stored[::3]
 

@@ -1,4 +1,4 @@
-"""Kernels of grouped convolutions, by tiles of pixels and of output channels of a group.
+"""Kernels of grouped convolutions, by tiles: some pixels and output channels of one group.
 
 A depthwise convolution with several outputs per data channel has a group for each data channel.
 

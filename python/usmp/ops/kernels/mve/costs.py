@@ -9,8 +9,8 @@ _CALL = 70
 
 
 def products_instructions(rows: Rows, channels: int, pixels: int, is_copied: bool) -> int:
-    """Return the number of instructions of pixels, two at a time, and of copies of the
-    outputs if `is_copied`."""
+    """Return the number of instructions to compute pixels two at a time and, with `is_copied`, to
+    copy the outputs."""
     groups, (pairs, rest) = -(-channels // 4), divmod(pixels, 2)
     if channels % 4:
         pairs, rest = 0, pixels

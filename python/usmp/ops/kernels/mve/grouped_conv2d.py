@@ -118,7 +118,7 @@ def _most_pixels(groups: Groups) -> int:
 
 
 def _bytes_on_stack(groups: Groups, pixels: int) -> int:
-    """Return the bytes of the outputs of some pixels, and of the copied data of a group."""
+    """Return the bytes on the stack: outputs of some pixels, and copied data of one group."""
     return pixels * groups.number * groups.outputs + _copied_bytes(groups, pixels)
 
 

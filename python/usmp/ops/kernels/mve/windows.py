@@ -94,8 +94,8 @@ def places_of_taps(
     data: tirx.Var, window: Window, pixel: Pixel, channel: tirx.Expr
 ) -> tuple[tirx.Expr, list[tirx.Expr | int]]:
     """Return the element of the first tap in the data, and the arguments by which functions address
-    all taps: numbers of rows of taps before the data and in the data, the same of columns, elements
-    from one row of taps to the next, and elements from one column to the next."""
+    all taps: numbers of rows of taps before the data and in the data; these numbers of columns;
+    distances in elements from one row of taps to the next, and from one column to the next."""
     b, y, x = pixel
     rows, columns = taps_inside(window, 0, y), taps_inside(window, 1, x)
     column_distance = window.dilations[1] * int(data.shape[3])

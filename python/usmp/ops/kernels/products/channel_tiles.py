@@ -104,7 +104,7 @@ def _has_vectors(parts: OperatorParts) -> bool:
 
 
 def _guarded_product(expr: tirx.Expr) -> tuple[list[tirx.Expr], tirx.Expr]:
-    """Return the conditions that hold unless a summand is zero, and the summand without these
+    """Return the conditions that hold where a summand is not zero, and the summand without these
     conditions and without its cast to the dtype of the sum."""
     guards, added = _guarded(_unconverted(expr))
     added = _unconverted(added)
@@ -115,7 +115,7 @@ def _guarded_product(expr: tirx.Expr) -> tuple[list[tirx.Expr], tirx.Expr]:
 
 
 def _guarded(expr: tirx.Expr) -> tuple[list[tirx.Expr], tirx.Expr]:
-    """Return the conditions that hold unless an integer is zero, and its value where they hold."""
+    """Return the conditions that hold where an integer is not zero, and its value under them."""
     if isinstance(expr, Call) and is_op(expr, "prim.if_then_else"):
         condition, inside, outside = expr.args
         if isinstance(outside, tirx.IntImm) and not int(outside):
