@@ -22,7 +22,7 @@ class Pool:
     limit
         size in bytes; None for no limit.
     is_constant
-        whether it holds constants: "hill_climb" does not add its peak to the others.
+        whether it holds constants: "hill_climb" minimizes the sum of the other pools' peaks.
     """
 
     name: str
@@ -53,8 +53,8 @@ class Buffer:
         names of further buffers with which it may not share bytes.
     overlaps
         names of inputs that die where this output is written, each with a distance in bytes. If
-        this buffer starts at least the distance below the input, the two may share bytes although
-        they are live together. 0 permits the same offset.
+        this buffer starts at least that many bytes below the input, the two may share bytes
+        although they are live together. A distance of 0 permits the same offset.
     """
 
     name: str

@@ -46,8 +46,8 @@ def judge(columns: Mapping[str, Column]) -> Fault | None:
     Parameters
     ----------
     columns
-        columns of `Problem`, and `offsets`, `pools` and `candidate_limits`. The last one has the
-        limit in bytes of each candidate of a buffer, -1 for no limit.
+        columns of `Problem`, and `offsets`, `pools` and `candidate_limits`. `candidate_limits` has
+        the limit in bytes for each entry of `candidates`; -1 for no limit.
     """
     fault = Fault(*function("check")(tensors(columns)))
     return fault if fault.reason else None

@@ -12,16 +12,16 @@ from usmp_solver.solution import Solution
 
 @dataclass(frozen=True)
 class Colocation:
-    """Buffers to solve for, and the positions of others inside them.
+    """Joined buffers to solve for, and the position of each original buffer in them.
 
     Parameters
     ----------
     buffers
-        buffers that lie in no other. Each is large enough for its members, and live whenever one of
-        them is.
+        buffers that lie in no other buffer. Each is large enough for its members, and live whenever
+        one of its members is.
     members
-        by name of every original buffer, the name of the one of `buffers` that contains it, and its
-        first byte there.
+        for each original buffer, by name: the name of its container in `buffers`, and the byte
+        offset of the original buffer in this container.
     """
 
     buffers: tuple[Buffer, ...]
@@ -40,7 +40,7 @@ class Colocation:
 
 
 def colocate(buffers: Iterable[Buffer], within: Mapping[str, tuple[str, int]]) -> Colocation:
-    """Join each buffer that must lie inside another buffer with that other buffer.
+    """Join each buffer that must lie inside another buffer with its container.
 
     A joined buffer is live as a whole whenever one of its parts is. Parts that share bytes may be
     live together. `Buffer.overlaps` from or to a joined buffer are dropped, which is conservative:
@@ -51,8 +51,8 @@ def colocate(buffers: Iterable[Buffer], within: Mapping[str, tuple[str, int]]) -
     buffers
         all original buffers.
     within
-        by name of a buffer, the name of the buffer that contains it, and its first byte there. It
-        may end beyond its container, which may lie in another buffer.
+        for each inner buffer, by name: the name of its container, and the byte offset in it. An
+        inner buffer may end beyond its container. A container may lie in another buffer.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def _joined(
     members: Mapping[str, tuple[str, int]],
     joined: Collection[str],
 ) -> Buffer:
-    """Return the buffer with its members.
+    """Return the container joined with its members.
 
     `starts` has the first byte of each member, including the buffer itself. `joined` has the names
     of all joined buffers.

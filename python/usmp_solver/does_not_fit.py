@@ -41,12 +41,13 @@ class RefusingPool:
     pool
         the pool, with name and limit.
     taken
-        highest end of a placed buffer in bytes; None if the algorithm did not place one by one.
+        highest end of a placed buffer in bytes; None if buffers were not placed one by one.
     end
-        end of the buffer if the pool had no limit. None if the buffer has no offset there, or the
-        algorithm did not place buffers one after the other.
+        end of the buffer, in bytes, if the pool had no limit. None if the buffer has no offset in
+        the pool, or if buffers were not placed one by one.
     occupant, occupant_offset
-        the placed buffer that collides with a pinned one, or None, and its offset in bytes.
+        the placed buffer that occupies the place of a pinned buffer, and the occupant's offset in
+        bytes; `occupant` is None if no buffer does.
     """
 
     pool: Pool
@@ -58,7 +59,7 @@ class RefusingPool:
 
 @dataclass(frozen=True)
 class EnoughBytes:
-    """A limit in bytes with which a plan exists, proved smallest or not."""
+    """A limit in bytes with which a plan exists, and whether it is proved smallest."""
 
     pool: str
     bytes: int
@@ -74,27 +75,28 @@ class DoesNotFit:
     algorithm
         algorithm that found no plan.
     buffer
-        a buffer that has no place: the first not placed, or else the largest that may have none.
+        the first buffer without a place. If buffers are not placed in an order, the largest buffer
+        that may have no place.
     pools
         candidate pools of the buffer.
     is_proved
         whether it is proved that no plan exists within the limits.
     proved
-        buffers that do not fit together, whatever the others; empty if none are known.
+        buffers that do not fit together, even without the other buffers; empty if none are known.
     is_irreducible
         whether removing any one buffer of `proved` makes the rest fit.
     fits_without_limits
         whether `proved` would fit if no pool had a limit.
     needed
-        lower bound of the bytes that `proved` needs in its only candidate pool; None if there are
-        several, or if the buffers do not fit without limits.
+        lower bound of the bytes that `proved` needs in its only candidate pool. None if
+        `proved` is empty, has several candidate pools, or does not fit even without limits.
     alone
-        limits of single pools, each of which suffices.
+        larger limits of single pools; changing any one of them suffices.
     together
-        limits that suffice together, if no single one does.
+        larger limits of several pools that suffice together, if no single larger limit does.
     lower_bound
         lower bound of the total bytes of `pools`, from the buffers that no other pool may hold.
-        None if no number suffices, or no bound is known.
+        None if no number of bytes suffices, or no bound is known.
     """
 
     algorithm: str
@@ -136,7 +138,7 @@ class DoesNotFit:
     def is_exact(self) -> bool:
         """Whether `pools` is one pool, and `needed_bytes` its smallest limit with a plan.
 
-        For an algorithm that proves nothing, it is the smallest with which the algorithm succeeds.
+        For an algorithm without proofs, it is the smallest limit with which the algorithm succeeds.
         """
         only = [pool.pool.name for pool in self.pools] == [limit.pool for limit in self.alone]
         return only and len(self.alone) == 1 and self.alone[0].is_smallest

@@ -58,12 +58,13 @@ def explain(solution: Solution) -> DoesNotFit:
 def _lower_bound(problem: Problem, pools: Sequence[int]) -> int | None:
     """Return a lower bound of the total bytes of these pools; None if no number suffices.
 
-    The bound is that of the buffers that no other pool may hold.
+    The bound counts only the buffers that no other pool may hold.
     """
     others = np.add.reduceat(~np.isin(problem.candidates, pools), problem.candidate_first[:-1])
     sizes = np.where(others == 0, problem.sizes, 0)
     is_one = len(pools) == 1
-    # Except for alignments and pins, several pools can be stacked in one memory.
+    # Bound several pools as one memory, in which their plans are stacked. Then alignments and pins
+    # no longer hold.
     alone = Problem(
         names=problem.names,
         pools=(Pool("all"),),
@@ -84,7 +85,7 @@ def _lower_bound(problem: Problem, pools: Sequence[int]) -> int | None:
 
 
 def unplaced(problem: Problem, number: int) -> Unplaced:
-    """Return the buffer of the row."""
+    """Return the buffer in row `number` of the problem."""
     pin = int(problem.fixed_offsets[number])
     return Unplaced(
         number,

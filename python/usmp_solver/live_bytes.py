@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 def live_bytes_by_position(
     buffers: Iterable[tuple[int, Iterable[tuple[int, int]]]],
 ) -> Mapping[int, int]:
-    """Return the live bytes from each begin or end of a live range on, in order of position.
+    """Return the live bytes after each position at which a live range begins or ends, in order.
 
     Parameters
     ----------

@@ -41,8 +41,8 @@ class Solution:
     peaks
         highest end of a buffer in each pool, in bytes, by name.
     lower_bounds
-        proved lower bound of each pool's peak, in bytes, given that the peaks of less preferred
-        pools are no higher than here.
+        proved lower bound of each pool's peak, in bytes, among plans in which no less preferred
+        pool has a higher peak than in `peaks`.
     infeasible_subset
         without a plan, rows of buffers that do not fit together; empty if none are known.
     is_irreducible

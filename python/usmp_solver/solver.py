@@ -43,9 +43,10 @@ def solve(
 ) -> Solution:
     """Place the buffers.
 
-    The best plan within the limits has the lowest peak in the least preferred pool, then in the one
-    before it, and so on. Without a time budget, a problem has the same plan on every machine. Every
-    plan has passed an independent check.
+    The best plan within the limits has the lowest peak in the least preferred pool. Ties are
+    decided by the peak in the next more preferred pool, and so on. Without a time
+    budget, a problem has the same plan on every machine. Every plan has passed an independent
+    check.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def solve(
     fill_preferred
         whether "auto" and "exact" move buffers to preferred pools with enough space, if no less
         preferred pool gets a higher peak. So preferred pools may exceed their lower bounds, and
-        less preferred ones be lower. The other algorithms try preferred pools first.
+        less preferred pools may get lower peaks. The other algorithms try preferred pools first.
 
     Raises
     ------
@@ -87,7 +88,7 @@ def solve(
         # Called even without a watcher, because Python raises KeyboardInterrupt here.
         return progress is None or progress(Progress(peak, lower_bound)) is not False
 
-    # Names only break ties in TVM's orders; a million of them cost as much as the search.
+    # Omit names that break no ties, because a million names cost as much time as the search.
     is_ordered = algorithm not in SEARCHES or fill_preferred
     answer = function("solve")(
         tensors(problem.columns()),

@@ -48,7 +48,7 @@ def validate(names: Sequence[str], pools: Sequence[Pool], columns: Mapping[str, 
 def check_numbers(
     refuse: Callable[..., None], sizes: Column, alignments: Column, pins: Column
 ) -> None:
-    """Check sizes, alignments and pinned offsets, which are -1 for other buffers.
+    """Check sizes, alignments and pinned offsets; -1 means that a buffer is not pinned.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class Dialect:
 
 
 NO_OFFSET = -INT64_MAX - 1
-"""The value of an empty cell of an offset; numbers in a file are larger."""
+"""The number for an empty offset cell; every number in a file is larger."""
 
 _NAMES = {
     "id": "id",
@@ -131,8 +131,8 @@ def read_cells(file: str, data: bytes, dialect: Dialect = MINIMALLOC) -> Cells:
     Raises
     ------
     CsvError
-        A column is missing, unknown or duplicate, a line has another number of cells than the
-        first, or a cell is no number.
+        A column is missing, unknown or duplicate, a line has more or fewer cells than the
+        header, or a cell that must be a number is none.
     """
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:

@@ -28,7 +28,7 @@ def live_ranges(text: str, life: Lifespan, end_is_inclusive: bool) -> list[tuple
     ------
     ValueError
         A gap is malformed, empty, outside of the live range, or overlaps another, or nothing
-        remains. The message lacks the buffer, which the caller knows.
+        remains. The message does not name the buffer; the caller does.
     """
     gaps = sorted(_gap(part, life, end_is_inclusive) for part in text.split())
     ranges, begin, previous = [], life.lower, ""

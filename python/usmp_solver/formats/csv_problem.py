@@ -20,7 +20,7 @@ from usmp_solver.validate import check_numbers
 
 _SEPARATOR = "|"
 _MOST_CANDIDATES = 10_000_000
-"""Most candidates of all buffers; each takes 64 bits."""
+"""Most pairs of a buffer and a candidate pool; each takes 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def check_ids(file: str, cells: Cells) -> None:
 
 
 def _offsets(file: str, cells: Cells) -> Column:
-    """Return the pinned offsets; -1 for other buffers."""
+    """Return the pinned offset of each buffer; -1 for a buffer without a pin."""
     if "offset" not in cells.numbers:
         return np.full(len(cells.lines), -1, np.int64)
     offset = cells.numbers["offset"]

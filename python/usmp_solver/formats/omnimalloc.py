@@ -4,9 +4,9 @@ The format is defined by `src/python/omnimalloc/io.py` of fpedd/omnimalloc 1.0. 
 those of MiniMalloc, with `kind`, and with `offset` for placed buffers. A line ``# pool_offset=64``
 before the header gives the base of the pool; offsets are relative to this base.
 
-A time has one number for each thread, such as ``3:0:5``. A buffer is freed before another is
-allocated if no component of its end is larger than that of the other's start. Two buffers conflict
-if neither is freed before the other is allocated.
+A time has one number for each thread, such as ``3:0:5``. Buffer `a` is freed before buffer `b` is
+allocated if no component of the end of `a` is larger than the same component of the start of `b`.
+Two buffers conflict if neither is freed before the other is allocated.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MOST_BUFFERS = 20_000
 """Most buffers whose vector clocks are compared pairwise, which takes some seconds."""
 _MOST_CONFLICTS = 20_000_000
 _BLOCK = 4_000_000
-"""Comparisons at a time, one byte each."""
+"""Most comparisons at a time; each takes one byte."""
 
 
 def is_omnimalloc(data: bytes) -> bool:
@@ -86,8 +86,8 @@ def parse_omnimalloc(
     """Return the problem in the file. OmniMalloc can load the plan that `write_csv` writes.
 
     Buffers with an offset are pinned, as in OmniMalloc. The live ranges of the problem are the
-    times of the first thread, then of the second, and so on. Conflicts that do not follow from them
-    are listed as pairs.
+    times of the first thread, then of the second, and so on. Conflicts that do not follow from
+    these ranges are listed as pairs.
 
     Parameters
     ----------

@@ -86,9 +86,9 @@ def parse_pytorch(
     """Return the problem in the file.
 
     Time is the order of events. A block is live from its allocation until it may be reused
-    (`free_completed`). If it was allocated before the recording, it is live from the beginning; if
-    it is not released, to the end. Nothing in the file is executed: only plain data of a pickle is
-    read.
+    (`free_completed`). A block that was allocated before the recording is live from the beginning;
+    a block that is never released is live to the end. Nothing in the file is executed:
+    only plain data of a pickle is read.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ def _held_blocks(name: str, segments: Sequence[Record]) -> Iterator[tuple[str, s
 
 
 def _pool(device: str, record: Record, key: str = "pool_id") -> str:
-    """Return a name for the device, stream and memory pool, which share blocks with no others."""
+    """Return the name of the pool for blocks of one device, stream and memory pool."""
     words = [device]
     stream = record.integer("stream", 0, _MOST_STREAM, 0)
     if stream:

@@ -10,7 +10,7 @@ from usmp_solver.live_bytes import most_live_bytes
 
 _MOST_EVENTS = 20_000_000
 _LEAST_BYTES = 8
-"""Fewer bytes than the address, size and keys of an event take in a file."""
+"""Lower bound of the bytes that an event, with its address, size and keys, takes in a file."""
 
 
 def check_events(recording: Record, count: int) -> None:

@@ -39,10 +39,10 @@ class Block:
 
 
 def blocks_of(tensors: Iterable[Spec]) -> dict[Spec, Block]:
-    """Return the block of each tensor: a tensor with all others that lie inside it.
+    """Return the block of each tensor: a base tensor with all tensors that lie inside it.
 
-    ExecuTorch marks these with `storage_base`. A block is live from the first node of its members
-    to the last, because content remains between the uses of different members.
+    ExecuTorch marks the inner tensors with `storage_base`. A block is live from the first
+    node of its members to the last, because content remains between the uses of its members.
     """
     blocks: dict[Spec, Block] = {}
     for spec in tensors:

@@ -1,7 +1,7 @@
 """Memory of graphs inside a graph: branches of `cond`, bodies of `map`, `scan` and `while`.
 
 ExecuTorch plans an inner graph before the outer graph, from byte 0 of each memory, and asks to
-reserve its bytes. They are live while the node runs. Those of a `cond` live longer, because its
+reserve its bytes. They are live while the node runs. The bytes of a `cond` live longer, because its
 outputs are no copies: the runtime moves the handle of the branch's tensor (`MoveCall`), so the
 bytes must stay until the outputs die. So each node gets a region, which the solver places, and the
 inner tensors move with it.
@@ -85,8 +85,8 @@ def regions_of(
     Returns
     -------
     list
-        If `reserved` contradicts the inner graphs: one region for each memory at byte 0, live for
-        the whole program, without tensors.
+        The regions. If `reserved` contradicts the inner graphs, one region without tensors at byte
+        0 of each memory, live for the whole program.
     """
     users = _users(graph_module)
     sizes = [_sizes(user) for user in users]
@@ -139,7 +139,7 @@ def _graphs_of(graph_module: GraphModule, node: Node) -> Iterator[GraphModule]:
 
 
 def _sizes(user: _User) -> list[int]:
-    """Return the bytes by memory of the largest graph, because the graphs never run together."""
+    """Return the largest bytes of any graph, by memory, because the graphs never run together."""
     return _largest(graph.meta.get("non_const_buffer_sizes", []) for graph in user.graphs)
 
 

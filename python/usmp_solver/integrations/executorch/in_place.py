@@ -82,7 +82,7 @@ def share_in_place(
 
 
 def _output_of(node: Node) -> Spec | None:
-    """Return the first output of the call, unless another call writes to it."""
+    """Return the first output of the call; None if another call uses its allocation too."""
     allocation = node.kwargs.get(output_names(node.target)[0])
     if (
         not isinstance(allocation, Node)

@@ -33,8 +33,8 @@ class MemoryPlanning:
     """Places tensors by the solver, and outputs over inputs that die there.
 
     An instance is a value of `memory_planning_algo` of ExecuTorch's `MemoryPlanningPass`, or the
-    only entry of a `MemoryPlanningAlgorithmSuite`. Beside other algorithms, the suite gets the
-    method `plan`. Instances have no state, so that one serves many programs and methods.
+    only entry of a `MemoryPlanningAlgorithmSuite`. To a suite with more algorithms, pass the
+    method `plan` instead. Instances have no state, so that one serves many programs and methods.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class MemoryPlanning:
         specs
             tensors to place (`TensorSpec`), with lifetimes.
         graph_module
-            graph whose nodes the lifetimes count; its inner graphs are planned.
+            graph to whose node numbers the lifetimes refer; its inner graphs are already planned.
         graph_signature
             marks inputs that are state (`ExportGraphSignature`), or None.
         extra_padding

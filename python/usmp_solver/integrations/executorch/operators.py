@@ -85,7 +85,7 @@ def _same_computation(operator: Any) -> list[Any]:
 
 
 def _inputs(operator: Any) -> list[tuple[str, str]]:
-    """Return names and types of the other arguments."""
+    """Return names and types of the arguments that are no outputs."""
     return [
         (argument.name, str(argument.type))
         for argument in operator._schema.arguments
