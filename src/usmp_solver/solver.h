@@ -4,7 +4,7 @@
 // time budget or the watcher stops the solver.
 //
 // A plan must keep the limits of all pools. The best plan has the lowest peak in the least
-// preferred pool; ties are decided by the pool before it, and so on to the first. So preferred
+// preferred pool; ties are decided by the next more preferred pool, and so on. So preferred
 // pools are filled before anything spills. Groups of pools without common candidates, even
 // indirectly, are optimized separately.
 #ifndef USMP_SOLVER_SOLVER_H_
@@ -59,13 +59,13 @@ struct SolverResult {
   std::vector<Placement> placements;
   /*! \brief Highest end of a buffer, by pool; empty without a plan. */
   std::vector<int64_t> peaks;
-  /*! \brief A proved lower bound of each pool's peak, given that the peaks of less preferred pools
-   *         are no higher than here. At most the limit, even if nothing fits. */
+  /*! \brief A proved lower bound of each pool's peak, among plans in which no less preferred
+   *         pool has a higher peak than in `peaks`. At most the limit, even if nothing fits. */
   std::vector<int64_t> lower_bounds;
   /*! \brief Steps taken. */
   int64_t work = 0;
   /*!
-   * \brief If no plan exists: buffers that do not fit together, whatever the others.
+   * \brief If no plan exists: buffers that do not fit together, even without the others.
    *
    * If `is_irreducible`, removing any one of them makes the rest fit.
    */

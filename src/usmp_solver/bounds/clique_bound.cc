@@ -154,7 +154,8 @@ class HeaviestClique {
    * \brief Extend the clique by `candidates`, and keep the best clique.
    *
    * \param weight sum of the rounded sizes in the clique.
-   * \param most_added the most bytes that rounding added to a member, which may be the topmost.
+   * \param most_added the most bytes that rounding added to a member. It may be the topmost
+   *   member, whose size needs no rounding.
    */
   void Extend(Words candidates, int64_t weight, int64_t most_added) {
     if (!clique_.empty() && weight - most_added > height_) {

@@ -11,8 +11,9 @@ namespace usmp {
  * \brief Return the height of the highest stack of pairwise conflicting items, if above `bound`;
  *        else `bound`.
  *
- * If each item has a single span of sections, the sections are all maximal such sets (Helly's
- * theorem). Items with several spans, and conflicts that do not follow from spans, allow more.
+ * If each item has a single span of sections, the maximal stacks are the sections (Helly's
+ * theorem). Items with several spans, and conflicts that do not follow from spans, allow more
+ * stacks.
  * Items that a safe overlap joins are not stacked. Problems with more items than fit a quadratic
  * table are skipped.
  */

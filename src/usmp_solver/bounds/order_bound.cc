@@ -104,7 +104,7 @@ int64_t StackOf(const PoolProblem& problem, std::initializer_list<int32_t> items
   return peak;
 }
 
-/*! \brief Return the most bytes of padding in a stack of three; kNoLimit if there are pins. */
+/*! \brief Return the most bytes of padding in stacks of three items; kNoLimit if any is pinned. */
 int64_t MostWasted(const PoolProblem& problem) {
   int64_t alignment = 1;
   for (const PoolProblem::Item& item : problem.items) {
@@ -115,10 +115,10 @@ int64_t MostWasted(const PoolProblem& problem) {
 }
 
 /*!
- * \brief Return the clauses of the stacks of two and three that end above `bound`, the highest
- *        first.
+ * \brief Return the clauses of the stacks of two and three items that end above `bound`, the
+ *        highest first.
  *
- * \param least lower bound of the sum of the sizes in each of them.
+ * \param least lower bound of the sum of the sizes in each stack.
  */
 std::vector<Clause> Clauses(const PoolProblem& problem,
                             const std::vector<std::vector<Neighbor>>& neighbors, int64_t bound,
@@ -168,8 +168,8 @@ int64_t OrderBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
   const std::vector<Clause> clauses = Clauses(problem, neighbors, bound, least, budget);
   std::vector<std::pair<int32_t, int32_t>> not_both;
   for (const Clause& clause : clauses) not_both.emplace_back(clause.first, clause.second);
-  // Find the shortest prefix of the clauses that is contradictory. Any peak below the height of its
-  // last clause needs all of them.
+  // Find the shortest prefix of the clauses that is contradictory. A peak below the height of its
+  // last clause would need all clauses of the prefix.
   size_t satisfiable = 0;
   size_t contradictory = clauses.size() + 1;
   while (satisfiable + 1 < contradictory) {

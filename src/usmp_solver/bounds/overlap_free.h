@@ -8,7 +8,7 @@
 
 namespace usmp {
 
-/*! \brief Selects such sets, with tables that are built once for a problem. */
+/*! \brief Selects items without safe overlaps between them, with tables of one problem. */
 class OverlapFree {
  public:
   explicit OverlapFree(const PoolProblem& problem);

@@ -30,7 +30,7 @@ bool AnyOverlap(const PoolProblem& problem, const std::vector<Partner>& partners
   return false;
 }
 
-/*! \brief Return the sum of the shared bytes of all pairs: a bound whatever else overlaps. */
+/*! \brief Return the sum of the shared bytes of all pairs: an upper bound, wherever they lie. */
 WideBytes SumOfCommon(const std::vector<Partner>& live) {
   WideBytes sum = 0;
   for (const Partner& partner : live) sum += partner.common;
@@ -112,8 +112,8 @@ void AddSavings(const PoolProblem& problem, int32_t item, const std::vector<Part
 }  // namespace
 
 // The union of all buffers is at least the sum of the sizes minus the bytes that each pair shares
-// (Bonferroni's inequality). Pairs are counted at their outputs and at their inputs; the smaller
-// sum holds.
+// (Bonferroni's inequality). One sum counts each pair at its output, another sum counts it at its
+// input; the smaller sum is returned.
 std::vector<WideBytes> OverlapSavings(const PoolProblem& problem,
                                       const std::vector<int64_t>& sizes) {
   std::vector<std::vector<Partner>> inputs(problem.items.size());

@@ -21,14 +21,14 @@ std::vector<WideBytes> OverlapSavings(const PoolProblem& problem,
                                       const std::vector<int64_t>& sizes);
 
 /*!
- * \brief Return the most bytes of an item that disjoint others cover.
+ * \brief Return the most bytes of an item that disjoint other items cover.
  *
- * The others start at their distances from its start or later, like jobs with release dates on one
- * machine. The machine is busy the longest, until the end of the item, if it never waits while a
- * job is ready.
+ * Each other item starts at least its distance above the start of the item, like a job with a
+ * release date on one machine. The machine is busy the longest, until the end of the item, if it
+ * never waits while a job is ready.
  *
  * \param covered bytes at the start of the item that are covered from below.
- * \param others anything with a distance and a size, by distance.
+ * \param others elements with a distance and a size, in order of distance.
  */
 template <typename Others>
 int64_t CoveredBytes(int64_t covered, const Others& others, int64_t item_size) {

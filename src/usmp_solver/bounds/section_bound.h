@@ -12,8 +12,8 @@ namespace usmp {
  *        buffers.
  *
  * If all offsets are multiples of a unit, every size but that of the topmost buffer is rounded up
- * to the unit. It is the greatest common divisor of the alignments, either of all buffers, or of
- * those with at least a given alignment, without the others. Safe overlaps are subtracted.
+ * to the unit. The unit is the greatest common divisor of the alignments. One bound counts all
+ * buffers, others only those with at least a given alignment. Safe overlaps are subtracted.
  */
 int64_t SectionBound(const PoolProblem& problem, Budget* budget);
 

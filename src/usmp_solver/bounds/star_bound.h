@@ -19,7 +19,7 @@ namespace usmp {
  * - A leaf x that starts above y and overlaps it starts at least D(y, x) bytes above y.
  *
  * The bound of a whole section subtracts the savings of every pair. If buffers have several
- * partners, a star without the small ones gives a higher bound.
+ * partners, a star without the small partners gives a higher bound.
  *
  * One star is tried for each center in the most promising sections, with large leaves first. Pins
  * are ignored, which cannot raise the bound.

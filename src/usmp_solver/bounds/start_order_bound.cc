@@ -103,7 +103,7 @@ int64_t BytesOfSection(const PoolProblem& problem, const Separations& separation
   }
   const StartOrders orders(problem, separation, ordered, unit);
   const int64_t peak = orders.LowestPeak(bound - others, budget);
-  // The topmost item, whose size is not rounded, is either an ordered or another one.
+  // The topmost item, whose size is not rounded, is an ordered item or one of the others.
   const int64_t below_others = AlignUp(peak, unit).value_or(kNoLimit);
   return ClampedAdd(others, std::min(peak, below_others - most_added));
 }

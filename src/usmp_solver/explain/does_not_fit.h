@@ -9,7 +9,7 @@
 
 namespace usmp {
 
-/*! \brief A candidate pool of the buffer that has no place. */
+/*! \brief A candidate pool of the buffer without a place. */
 struct RefusingPool {
   size_t pool;
   /*! \brief Occupied bytes; nullopt if the solver did not place buffers one after the other. */
@@ -36,16 +36,16 @@ struct DoesNotFit {
   std::vector<RefusingPool> pools;
   /*! \brief Buffers that do not fit together; empty if nothing is proved. */
   std::vector<size_t> proved;
-  /*! \brief Whether removing any one of them makes the rest fit, as proved. */
+  /*! \brief Whether it is proved that removing any one buffer of `proved` makes the rest fit. */
   bool is_irreducible = false;
-  /*! \brief Whether they fit together if no pool has a limit. */
+  /*! \brief Whether the buffers in `proved` fit together if no pool has a limit. */
   bool fits_without_limits = true;
-  /*! \brief Lower bound of the bytes that they need in their only candidate pool; nullopt if they
-   *         have several, or fit nowhere. */
+  /*! \brief Lower bound of the bytes that `proved` needs in its only candidate pool; nullopt if it
+   *         has several pools, or fits nowhere. */
   std::optional<int64_t> needed;
-  /*! \brief Limits of single pools, each of which suffices. */
+  /*! \brief Larger limits of single pools; changing any one of them suffices. */
   std::vector<EnoughBytes> alone;
-  /*! \brief Limits that suffice together, if no single one does. */
+  /*! \brief Larger limits that suffice together, if no single larger limit does. */
   std::vector<EnoughBytes> together;
 };
 

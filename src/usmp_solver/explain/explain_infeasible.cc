@@ -81,7 +81,7 @@ void AddNeed(const Problem& problem, DoesNotFit* misfit) {
   if (HasPlan(roomy) && one_pool) misfit->needed = roomy.lower_bounds[pools[0]];
 }
 
-/*! \brief Return limits of single pools, each of which suffices. */
+/*! \brief Return larger limits of single pools; changing any one of them suffices. */
 std::vector<EnoughBytes> OfOnePool(const Problem& problem) {
   std::vector<EnoughBytes> enough;
   for (size_t p = 0; p < problem.pools.size(); ++p) {
@@ -97,7 +97,7 @@ std::vector<EnoughBytes> OfOnePool(const Problem& problem) {
   return enough;
 }
 
-/*! \brief Return limits that suffice together, if no single one does. */
+/*! \brief Return larger limits that suffice together, if no single larger limit does. */
 std::vector<EnoughBytes> OfAllPools(const Problem& problem) {
   const SolverResult result = WithoutLimits(problem);
   std::vector<EnoughBytes> enough;

@@ -65,7 +65,7 @@ class Trials {
     return enough;
   }
 
-  /*! \brief Return limits that suffice together, if no single one does. */
+  /*! \brief Return larger limits that suffice together, if no single larger limit does. */
   std::vector<EnoughBytes> OfAllPools() {
     Problem trial = problem_;
     for (Problem::Pool& pool : trial.pools) pool.limit = kNoLimit;
@@ -103,10 +103,10 @@ class Trials {
   }
 
   /*!
-   * \brief Return limits with which the algorithm succeeds, from a solution without some limits.
+   * \brief Return limits with which the algorithm succeeds, from a solution without some of them.
    *
    * Return the peaks of the solution if they suffice. Otherwise, return the highest ends of all
-   * attempts. As limits, they refuse no placement of this run, so the run is the same with them.
+   * attempts: these limits refuse no placement of the solution's run, so a new run repeats it.
    */
   std::vector<int64_t> SufficientLimits(const Solution& solution) {
     Problem trial = problem_;

@@ -14,8 +14,8 @@ namespace usmp {
  *
  * The algorithm runs again with larger limits. Limits only matter in comparisons with the end of a
  * buffer. So nothing changes between a limit and the least end that it refused
- * (`Solution::refused`), and trying these ends in turn misses no limit. If that exceeds a fixed
- * amount of work, a sufficient limit is returned instead.
+ * (`Solution::refused`), and trying these ends in turn misses no limit. If the trials exceed
+ * a fixed amount of work, a sufficient limit is returned instead.
  */
 DoesNotFit ExplainUnplaced(const Problem& problem, const ConflictGraph& conflicts,
                            const Solution& solution, const Algorithm& algorithm);

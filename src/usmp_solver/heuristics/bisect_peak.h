@@ -12,7 +12,7 @@ namespace usmp {
 /*!
  * \brief Lower the plan to the bound, or bisect between the highest failed target and the peak.
  *
- * Return when the budget ends, or when the two differ by at most the peak / `precision`.
+ * Return when the budget ends, or when target and peak differ by at most peak / `precision`.
  *
  * \param lower_to `bool(int64_t peak)` lowers `best` to that peak or less; returns whether it did.
  */

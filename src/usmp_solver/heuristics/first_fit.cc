@@ -35,8 +35,8 @@ class FirstFitSearch {
   /*!
    * \brief Place all buffers; backtrack to other pools if one has no place.
    *
-   * With `jump`, only buffers that stand in its way, directly or indirectly, change their pools.
-   * That is mostly enough, and avoids a search among unrelated buffers.
+   * With `jump`, only buffers that stand in the way of that buffer, directly or indirectly, change
+   * their pools. That is mostly enough, and avoids a search among unrelated buffers.
    */
   bool Search(bool jump) {
     for (size_t b : order_) placer_.Remove(b);

@@ -7,8 +7,8 @@
 //
 // If a buffer has no place, earlier buffers try their other candidate pools, the latest first,
 // within a fixed amount of work. The first attempt moves only buffers that stand in the way, the
-// second attempt any. So a buffer with a single candidate is not starved by a buffer that had a
-// choice.
+// second attempt any buffer. So a buffer with a single candidate is not starved by a buffer that
+// had a choice.
 #ifndef USMP_SOLVER_HEURISTICS_FIRST_FIT_H_
 #define USMP_SOLVER_HEURISTICS_FIRST_FIT_H_
 
@@ -29,8 +29,8 @@ struct Solution {
   std::optional<size_t> unplaced;
   /*! \brief Offset of the unplaced buffer in each candidate pool if it had no limit. */
   std::vector<std::optional<int64_t>> unplaced_offsets;
-  /*! \brief By pool, the least end of a buffer that its limit refused, or the largest int64. Any
-   *         limit from the present one up to it would have given the same result. */
+  /*! \brief By pool, the least end of a buffer that its limit refused, or the largest int64. A
+   *         limit between the present one and this end would have given the same result. */
   std::vector<int64_t> refused;
   /*! \brief By pool, the highest end of a buffer that was placed there, even temporarily. */
   std::vector<int64_t> highest_ends;

@@ -18,7 +18,7 @@ namespace {
 
 using Key = ItemMeasures::Key;
 
-/*! \brief Return the orders to try, those that are most often best first. */
+/*! \brief Return the orders to try. The order that is most often the best comes first. */
 const std::vector<std::vector<Key>>& Orders() {
   static const std::vector<std::vector<Key>> orders = {
       {Key::kArea},

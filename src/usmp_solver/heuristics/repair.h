@@ -25,7 +25,7 @@ bool RepairTo(const PoolProblem& problem, const Separations& separations, int64_
 /*!
  * \brief Repair to the lower bound, or else to targets found by bisection.
  *
- * Return when the budget ends or the bisection is within a ten-thousandth.
+ * Return when the budget ends or the bisection is within a ten-thousandth of the peak.
  *
  * \param steps_per_target the work after which a target counts as failed.
  * \param best a valid placement; replaced by better ones.

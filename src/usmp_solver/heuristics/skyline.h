@@ -12,8 +12,9 @@
 namespace usmp {
 
 /*!
- * \brief Place the item with the lowest feasible offset, with ties in this order, until all are
- *        placed around the pinned ones, which must not collide.
+ * \brief Place all items around the pinned ones, which must not collide.
+ *
+ * The next item is always the one with the lowest feasible offset. The order decides ties.
  *
  * \param give_up_beyond stop if an unpinned item would end above this offset. Unless it is
  *   kNoLimit, stop also when the budget ends.

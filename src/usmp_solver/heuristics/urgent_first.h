@@ -16,7 +16,7 @@ namespace usmp {
  *
  * Only few of many buffers live where the load is near its maximum, and gaps are scarce only there.
  *
- * \param share one in so many items counts as urgent.
+ * \param share one in `share` items counts as urgent.
  * \param lower_bound no plan needs to be lower.
  * \param give_up_beyond stop if the urgent items alone end above this offset.
  * \return empty if stopped, or if an offset overflows int64. Pins must not collide.

@@ -13,7 +13,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief One in so many items is large at first, by level. */
+/*! \brief By level: one in this many items counts as large at first. */
 constexpr size_t kLargeShares[] = {8, 5, 3};
 constexpr size_t kFewestLarge = 100;
 /*! \brief Steps of the first slice for each item. */
@@ -100,7 +100,7 @@ void CriticalChainSearch::RunCoarse(int64_t lower_bound, Coarse* coarse, Budget*
 /*!
  * \brief Fit the other items into the gaps, the largest first.
  *
- * \param above set to the items above the goal, from the first batch that has some.
+ * \param above set to the items that end above the goal, from the first batch with such items.
  * \return empty if not all items were placed.
  */
 Offsets CriticalChainSearch::FitOthers(const Coarse& coarse, int64_t goal, Budget* budget,

@@ -15,8 +15,8 @@ namespace usmp {
 /*!
  * \brief Lowers the peak of a plan, by turns of the large items alone and of all items.
  *
- * The large items are few, so they are soon placed well; the others are fitted into the gaps.
- * Others that end above the large items count as large from then on.
+ * The large items are few, so they are soon placed well; the other items are fitted into the
+ * gaps. Other items that end above the large items count as large from then on.
  */
 class CriticalChainSearch {
  public:

@@ -99,8 +99,8 @@ class Climber {
     return order;
   }
 
-  /*! \brief Place the fixed buffers as greedy did, or would have done without the others; nullopt
-   *         if one has no place. */
+  /*! \brief Place the fixed buffers as greedy did, or would have done without the movable
+   *         buffers; nullopt if a fixed buffer has no place. */
   std::optional<OrderedPlan::Placements> PlaceFixedPart(const std::vector<size_t>& order) {
     Placer placer(problem_, conflicts_);
     for (size_t b : PinnedFirst(problem_, order)) {
@@ -173,9 +173,10 @@ class Climber {
   }
 
   /*!
-   * \brief Climb from the other greedy order, with moves that TVM's walk lacks.
+   * \brief Climb from the greedy order by conflicts, with moves that TVM's walk lacks.
    *
-   * Its work is limited to the work that the walk saved. TVM places every buffer in each attempt.
+   * TVM places every buffer in each attempt. The climb is limited to the work that `FollowTvm`
+   * saved by placing only affected buffers.
    */
   void ClimbOn(const std::vector<size_t>& by_conflicts, const Solution& greedy) {
     int64_t all = 0;
@@ -317,8 +318,8 @@ class Climber {
     return rank;
   }
 
-  /*! \brief Keep a greedy solution if it is better than the best one, or the first, which may be
-   *         incomplete. */
+  /*! \brief Keep a greedy solution if it is the first, which may be incomplete, or better than the
+   *         best one. */
   void Keep(const Solution& solution) {
     const int64_t total =
         solution.unplaced ? kMax : WorkspaceTotal(problem_, Peaks(problem_, solution.placements));

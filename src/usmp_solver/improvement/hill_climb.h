@@ -3,8 +3,9 @@
 // The first part is the random walk of TVM's algorithm of the same name
 // (src/tir/usmp/algo/hill_climb.cc at v0.18.0): it starts from the greedy order by size, with the
 // same 500 attempts, random numbers and acceptance rule. With one pool and one alignment it visits
-// the same plans as TVM. The best visited plan counts, while TVM returns the last accepted one, so
-// the result is never worse. An attempt places only the affected buffers again (ordered_plan.h).
+// the same plans as TVM. The result is the best visited plan, while TVM returns the last accepted
+// plan, so the result is never worse. An attempt places only the affected buffers again
+// (ordered_plan.h).
 //
 // The saved work goes to a second climb, from the greedy order by conflicts. An attempt moves one
 // of two buffers near the top of a pool before the other, and accepts orders that are not worse.

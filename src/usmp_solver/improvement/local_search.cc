@@ -9,7 +9,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Settings for one width: a problem that is hard for one may be easy for the next. */
+/*! \brief Settings for one width. A problem may be hard for one setting and easy for the next. */
 constexpr BeamSettings kWays[] = {
     {0, 3, 50, false, false}, {0, 0, 50, false, false}, {0, 1, 50, true, false},
     {0, 9, 50, false, false}, {0, 0, 100, true, false}, {0, 1, 100, false, false},

@@ -88,8 +88,8 @@ class OrderedPlan {
   std::vector<size_t> ranks_;
   /*! \brief The ranks for which the plan is valid. */
   std::vector<size_t> plan_ranks_;
-  /*! \brief Buffers that moved in the order since then. An update drops a buffer that passed no
-   *         neighbor. */
+  /*! \brief Buffers that moved in the order since `plan_ranks_`. An update drops a buffer that
+   *         passed no neighbor. */
   std::vector<size_t> touched_;
   /*! \brief Whether each buffer has to be placed again. */
   std::vector<char> marked_;

@@ -45,7 +45,7 @@ class SkylineOrderSearch {
   const PoolProblem& problem_;
   const Separations separations_;
   bool started_ = false;
-  /*! \brief By item, the highest first. */
+  /*! \brief By item; the highest is placed first. */
   std::vector<double> priorities_;
   /*! \brief The placement by these priorities; empty if there is none. */
   Offsets offsets_;

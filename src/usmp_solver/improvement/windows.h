@@ -10,9 +10,9 @@
 namespace usmp {
 
 /*!
- * \brief Place the items around those that end above a target again, by exact search.
+ * \brief Place items that end above a target again, with the items around them, by exact search.
  *
- * Items that live within a window of sections around such an item may move; items that reach out of
+ * Items that live within a window of sections around a high item may move; items that reach out of
  * the window stay. The first target is the lower bound; the next ones are found by bisection.
  *
  * \param best a valid placement; replaced by better ones.

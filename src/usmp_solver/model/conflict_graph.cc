@@ -82,7 +82,8 @@ void ConflictGraph::CountLiveTogether() {
     }
     return;
   }
-  // A range meets the ranges that start before its stop, without those that stop by its start.
+  // A range intersects the ranges that start before its stop, except those that stop no later than
+  // its start.
   std::vector<int64_t> starts;
   std::vector<int64_t> stops;
   for (const Live& range : by_start_) {

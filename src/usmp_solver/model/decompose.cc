@@ -62,7 +62,7 @@ bool LivesThroughout(const PoolProblem& problem, size_t item) {
 /*!
  * \brief Return the items of a component that can lie below all others.
  *
- * The size of each must be a multiple of the alignments of all items that may rise above it.
+ * Each size must be a multiple of the alignments of all items that may rise above it.
  */
 std::vector<int32_t> Peelable(const PoolProblem& problem) {
   std::vector<bool> overlaps(problem.items.size(), false);

@@ -57,8 +57,8 @@ struct Part {
  *
  * An item that lives throughout its component, without overlap, becomes a part of its own. In every
  * plan each other item lies wholly below or above such an item X, so X can move below all items
- * under it. They rise by the size of X, which must be a multiple of their alignments, and none may
- * be pinned. The remaining items may form several components.
+ * under it. Those items rise by the size of X, which must be a multiple of their alignments, and
+ * none of them may be pinned. The remaining items may form several components.
  */
 std::vector<Part> Decompose(const PoolProblem& problem);
 

@@ -17,7 +17,7 @@ bool FitsNowhere(const Problem& problem, const Problem::Buffer& buffer);
 
 /*!
  * \brief Return an upper bound of the bytes that any pool needs: the end of the pinned buffers,
- *        plus all others in a row, aligned. Return kNoLimit if either exceeds kMaxExtent.
+ *        plus all others in an aligned row. Return kNoLimit if end or row exceeds kMaxExtent.
  *
  * If a plan exists, one exists within this bound: move every buffer down as far as possible.
  */

@@ -116,8 +116,8 @@ int32_t AddConflictSections(const std::vector<std::vector<int32_t>>& pairs,
 /*!
  * \brief Return all conflicts of the items that are in `pairs`.
  *
- * An item that meets a span either lives in the span's first section or begins in a later one. So
- * the living items are listed only for the first sections of those spans.
+ * An item that intersects a span either lives in the span's first section or begins in a later one.
+ * So the live items are listed only for the first sections of those spans.
  */
 std::vector<std::vector<int32_t>> Adjacency(const std::vector<std::vector<int32_t>>& pairs,
                                             const std::vector<std::vector<Span>>& spans,

@@ -30,7 +30,7 @@ struct PoolProblem {
     int64_t alignment;
     /*! \brief The pinned offset in bytes, or -1. */
     int64_t fixed_offset;
-    /*! \brief Index of the first span in `spans`, and number of spans (at least one). They are
+    /*! \brief Index of the first span in `spans`, and number of spans (at least one). Spans are
      *         sorted, disjoint and not adjacent. */
     int32_t first_span;
     int32_t num_spans;

@@ -26,8 +26,8 @@ int64_t CommonDivisor(const PoolProblem& problem);
 /*!
  * \brief Return a divisor of all offsets and peaks of compact placements; 0 without items.
  *
- * In a compact placement each offset is 0, a pin, or the aligned end of a separation above another
- * offset.
+ * In a compact placement each offset is 0, a pin, or another item's offset plus a separation,
+ * rounded up to the alignment.
  */
 int64_t CompactUnit(const PoolProblem& problem);
 

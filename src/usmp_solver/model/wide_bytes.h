@@ -50,7 +50,7 @@ constexpr int64_t Clamp(WideBytes bytes) {
   return bytes > kNoLimit ? kNoLimit : static_cast<int64_t>(bytes.low_);
 }
 
-/*! \brief Return the prefix sums of `differences`, without the last. */
+/*! \brief Return the prefix sums of `differences`, without the last sum. */
 inline std::vector<WideBytes> Accumulate(std::vector<WideBytes> differences) {
   for (size_t s = 1; s < differences.size(); ++s) differences[s] += differences[s - 1];
   differences.pop_back();

@@ -224,7 +224,7 @@ void PoolsMinimizer::Improve(Stage* stage, size_t pool, int64_t bound, SolverEff
   Budget share(budget, budget->left() / kShareOfRepacking);
   Repack(stage, pool, bound, &share);
   // The bound may be the optimum. A capacity one step below the peak is easy to place, or proves
-  // the peak. Trying the middle of the two saves steps.
+  // the peak. Trying the capacity halfway between these saves steps.
   const int64_t below = stage->peak - stage->step;
   const int64_t between = bound + (below - bound) / (2 * stage->step) * stage->step;
   for (int64_t capacity : {bound, below, between}) {

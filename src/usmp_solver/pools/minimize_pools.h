@@ -46,7 +46,7 @@ class PoolsMinimizer {
   bool found() const;
   bool infeasible() const { return infeasible_; }
   bool closed() const { return infeasible_ || closed_; }
-  /*! \brief Return whether it is closed, or too large to be closed by exact search. */
+  /*! \brief Return whether the search is closed, or too large to be closed by exact search. */
   bool ended() const { return closed() || given_up_; }
   int64_t peak(size_t pool) const;
   /*! \brief Return the lower bounds by pool of the problem. */

@@ -1,9 +1,10 @@
 // The remaining candidate pools of each item during a search.
 //
-// Every decision opens a level, and its consequences are undone with it. Three rules propagate:
-// - Items of a section that are confined to a set of pools must not need more than its capacity.
+// Every decision opens a level. Undoing the level undoes all consequences of the decision. Three
+// rules propagate:
+// - Items of a section that are confined to a set of pools must not exceed the set's capacity.
 // - A pool is no candidate for an item that would overload it in a section.
-// - Among items that do not fit into a pool together, one goes elsewhere.
+// - Among items that do not fit into a pool together, one goes to another pool.
 #ifndef USMP_SOLVER_POOLS_POOL_DOMAINS_H_
 #define USMP_SOLVER_POOLS_POOL_DOMAINS_H_
 

@@ -15,7 +15,7 @@
 
 namespace usmp {
 
-/*! \brief An independent problem: no buffer outside has any of its pools as a candidate. */
+/*! \brief Pools and their buffers. No buffer of another group has any of them as a candidate. */
 class PoolGroup {
  public:
   /*! \brief Called for a pool with its peak, if there is a plan, and its lower bound. */

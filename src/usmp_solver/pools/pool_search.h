@@ -80,7 +80,7 @@ class PoolSearch {
   bool Recall(size_t pool, const std::vector<int32_t>& items, Placements* placements) const;
   std::vector<int32_t> Shrink(size_t pool, std::vector<int32_t> items, Dive* dive) const;
   void Bump(const std::vector<int32_t>& items);
-  /*! \brief Undo decisions until the rest is possible; return false if nothing is. */
+  /*! \brief Undo decisions until the remaining ones are possible; return false if none are. */
   bool Backtrack(const Nogood* nogood);
 
   const Problem& problem_;

@@ -51,7 +51,7 @@ void Portfolio::Start(Budget* budget, const Report& report) {
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t lhs, size_t rhs) { return bounds[lhs] > bounds[rhs]; });
-  // Place the hardest part first: the others need not be lower than the highest.
+  // Place the hardest part first: other parts need not be lower than the highest.
   int64_t goal = lower_bound_;
   for (size_t p : order) {
     PartState& state = parts_[p];

@@ -47,7 +47,7 @@ class Portfolio {
   bool infeasible() const { return lower_bound_ > capacity_; }
   /*! \brief Return whether the plan is proved best or is low enough, or is proved not to exist. */
   bool closed() const { return infeasible() || (peak() && *peak() <= lower_bound_); }
-  /*! \brief Return whether it is closed, or too hard to be closed by exact search. */
+  /*! \brief Return whether the search is closed, or too hard to be closed by exact search. */
   bool ended() const { return closed() || given_up_; }
   /*! \brief Return the offsets. There must be a peak. */
   Offsets offsets() const;

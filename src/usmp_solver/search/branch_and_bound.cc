@@ -165,7 +165,7 @@ int32_t BranchAndBound::Choose(const std::vector<int32_t>& items, int64_t* circu
   return best;
 }
 
-/*! \brief Search with the other item of the conflict at or below this one, then with it above. */
+/*! \brief Search with the other item of the conflict at or below this one, then above. */
 bool BranchAndBound::SearchOrders(std::vector<int32_t> items, int64_t conflict) {
   const size_t mark = changes_.size();
   Order(conflict, /*below=*/true);
@@ -225,7 +225,7 @@ bool BranchAndBound::Place(int32_t item) {
     const PlacingRules::Conflict& conflict = placing_.conflicts[c];
     if (placed_[conflict.item]) continue;
     if (conflict.above == kNever) {
-      // It is not above, and it cannot be lower.
+      // The other item may not start above this one, and it cannot start lower.
       if (conflict.below > 0 || heads_[conflict.item] > offset) {
         return Fail(problem_.BeginOf(problem_.items[item]));
       }
@@ -240,7 +240,7 @@ bool BranchAndBound::Place(int32_t item) {
   return CheckSections() && CheckHoles(item);
 }
 
-/*! \brief Exclude that the item is at its head. */
+/*! \brief Rule out the item's head as its offset. */
 bool BranchAndBound::Refuse(int32_t item) {
   if (problem_.items[item].fixed_offset >= 0) return false;
   int64_t head = kNoLimit;

@@ -21,9 +21,9 @@
 // higher. Where such pairs form a cycle, a node first branches on the order of one pair.
 //
 // The search started from the canonical order of MiniMalloc (Moffitt, "MiniMalloc: A Lightweight
-// Memory Allocator for Hardware-Accelerated Machine Learning", ASPLOS 2023). There a buffer that
-// was passed over may return to the same offset after others. Here it may not, and this rule
-// prunes.
+// Memory Allocator for Hardware-Accelerated Machine Learning", ASPLOS 2023). In MiniMalloc, a
+// buffer that was passed over may return to the same offset after others. Here it may not, so
+// fewer nodes remain.
 #ifndef USMP_SOLVER_SEARCH_BRANCH_AND_BOUND_H_
 #define USMP_SOLVER_SEARCH_BRANCH_AND_BOUND_H_
 
@@ -45,7 +45,7 @@ class BranchAndBound {
   /*!
    * \brief Search for a placement within the capacity.
    *
-   * \param priorities between items with the same head, the highest priority goes first.
+   * \param priorities by item; among items with the same head, the highest priority goes first.
    * \param max_nodes return kUndecided after so many nodes.
    */
   Verdict Run(int64_t capacity, const std::vector<double>& priorities, int64_t max_nodes,

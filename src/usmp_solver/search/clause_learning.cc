@@ -10,7 +10,7 @@ namespace usmp {
 namespace {
 
 constexpr int64_t kFailuresOfShortRun = 100;
-/*! \brief Clauses that are always kept, and their increase with every restart. */
+/*! \brief Number of clauses that are always kept, and its increase with every restart. */
 constexpr size_t kFewestClauses = 2'000;
 constexpr size_t kClausesARestart = 50;
 /*! \brief Clauses of so few levels are never forgotten. */
@@ -90,7 +90,7 @@ bool ClauseLearning::Start(int64_t capacity, Budget* budget) {
   return fits;
 }
 
-/*! \brief Order equal items by index; else fix one order if up and down are symmetric. */
+/*! \brief Order equal items by index. If there are none, fix one order where symmetry allows. */
 void ClauseLearning::BreakSymmetry() {
   const std::vector<int32_t> next_twin = NextTwins(problem_);
   for (Order order = 0; order < 2 * ranges_.num_pairs(); ++order) {
@@ -120,7 +120,7 @@ void ClauseLearning::Assign(Order order, const Reason& reason) {
   trail_.push_back(order);
 }
 
-/*! \brief Propagate assigned orders; return false if `failed`, which hold, exclude each other. */
+/*! \brief Propagate orders; return false if some exclude each other: those are put in `failed`. */
 bool ClauseLearning::Propagate(Budget* budget, std::vector<Order>* failed) {
   while (propagated_ < trail_.size()) {
     const Order order = trail_[propagated_++];
@@ -182,7 +182,7 @@ std::vector<Order> ClauseLearning::ReasonOf(Order order) const {
 }
 
 /*! \brief Learn a clause from a failure, and backtrack to the level where it implies an order.
- *         Return false if there is none: nothing fits. */
+ *         Return false if there is no such level, because nothing fits. */
 bool ClauseLearning::Learn(const std::vector<Order>& failed, Budget* budget) {
   ++failures_;
   if (level() == 0) return false;
@@ -308,7 +308,7 @@ Order ClauseLearning::Choose() {
   return -1;
 }
 
-/*! \brief At level 0, forget clauses that hold and, of too many, the worse half. */
+/*! \brief At level 0, forget clauses that hold. If too many remain, forget the worse half. */
 void ClauseLearning::Forget(Budget* budget) {
   if (clauses_.size() <= kFewestClauses + kClausesARestart * static_cast<size_t>(restarts_)) return;
   std::stable_sort(clauses_.begin(), clauses_.end(),

@@ -7,7 +7,7 @@
 // learning (Marques-Silva and Sakallah, "GRASP: a search algorithm for propositional
 // satisfiability", IEEE Transactions on Computers 1999; Moskewicz and others, "Chaff", DAC 2001).
 //
-// Clauses do not refer to sections, so conflicts need not come from time. If they do,
+// Clauses do not refer to sections, so conflicts need not come from time. If all conflicts do,
 // BranchAndBound is far better, since it reasons about whole sections; otherwise this search is
 // better.
 //
@@ -101,7 +101,7 @@ class ClauseLearning {
   std::vector<Order> assigned_;
   std::vector<int32_t> level_of_;
   std::vector<Reason> reasons_;
-  /*! \brief The order to try first, by pair: its latest one. */
+  /*! \brief The order to try first, by pair: the latest order that held. */
   std::vector<Order> preferred_;
   /*! \brief Assigned orders in order of time, and the number of propagated ones. */
   std::vector<Order> trail_;

@@ -28,20 +28,20 @@ struct ExactRules {
   bool decomposition = true;
   /*! \brief Equal buffers keep their order. */
   bool twins = true;
-  /*! \brief A buffer that is live throughout goes to the bottom. */
+  /*! \brief A buffer that is live in all sections of the others goes to the bottom. */
   bool slabs = true;
   /*! \brief Search restarts with other priorities and more nodes. */
   bool restarts = true;
   /*! \brief Buffers in sections that often pruned nodes go first. */
   bool section_weights = true;
-  /*! \brief Conflicts beyond live ranges give at least half of the work to clause_learning.h. */
+  /*! \brief With conflicts beyond live ranges, half of the work or more goes to ClauseLearning. */
   bool clause_learning = true;
 };
 
 /*!
  * \brief An exact search of one problem that can be continued.
  *
- * It declines problems with millions of conflicts: it neither finds nor proves anything then.
+ * For problems with millions of conflicts, it neither finds nor proves anything.
  */
 class ExactSearch {
  public:
@@ -64,7 +64,8 @@ class ExactSearch {
    * \brief Minimize the peak.
    *
    * Return when the lower bound reaches the peak of `best` or exceeds the capacity of the problem
-   * (then nothing fits), or when the budget ends. Results until then are kept.
+   * (then nothing fits), or when the budget ends. `best` and `lower_bound` are then the latest
+   * results.
    *
    * \param best the best known plan within the capacity; empty if there is none.
    * \param lower_bound of the peak of any plan; raised to what is proved.

@@ -167,8 +167,8 @@ void OpenSections::CountEnds(int32_t item, int32_t by) {
   }
 }
 
-/*! \brief Return whether a neighbor of the section has all its open items. A change that touches
- *         this section touches the neighbor too, so it is enough to check the neighbor. */
+/*! \brief Return whether an adjacent section has all open items of this one. A change that touches
+ *         this section touches the adjacent one too, so checking the adjacent one is enough. */
 bool OpenSections::IsDominated(int32_t section) const {
   if (section + 1 < problem_.num_sections && last_in_[section] == 0) return true;
   return section > 0 && first_in_[section] == 0 && last_in_[section - 1] > 0;

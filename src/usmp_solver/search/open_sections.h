@@ -24,7 +24,7 @@ class OpenSections {
   /*! \brief Mark the item as placed. */
   void Place(int32_t item);
 
-  /*! \brief Undo the latest placement that was not undone. */
+  /*! \brief Undo the placement of the item, which must be the latest one in effect. */
   void Reopen(int32_t item, int64_t head);
 
   /*! \brief Raise the head of an open item. */

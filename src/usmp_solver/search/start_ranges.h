@@ -53,7 +53,7 @@ class StartRanges {
   /*!
    * \brief Forget all decisions.
    *
-   * \param refused gets the orders that are impossible in any case.
+   * \param refused gets the orders that are impossible before any decision.
    * \return whether each item has a start within the capacity.
    */
   bool Reset(int64_t capacity, Budget* budget, std::vector<Refused>* refused);
@@ -80,7 +80,7 @@ class StartRanges {
   /*!
    * \brief The two sides of a range: the earliest start, and the negated latest start.
    *
-   * Both only rise. The first rises upwards along orders, the second downwards.
+   * Both only rise. kEarliest propagates from lower to upper items, kLatest from upper to lower.
    */
   enum Side : int32_t { kEarliest, kLatest };
 

@@ -6,7 +6,7 @@
 
 namespace usmp {
 
-/*! \brief Return `all`, or the percentage of it in USMP_SOLVER_TESTS_PERCENT. */
+/*! \brief Return `all`, or the percentage of `all` that USMP_SOLVER_TESTS_PERCENT sets. */
 inline int Cases(int all) {
   const char* percent = std::getenv("USMP_SOLVER_TESTS_PERCENT");
   return percent == nullptr ? all : all * std::atoi(percent) / 100;

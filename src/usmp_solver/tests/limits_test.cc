@@ -34,7 +34,7 @@ class MemoryLimit {
 /*! \brief Search a cycle of 150 buffers, each of which may overlap the next 74. */
 void* SearchCircle(void* is_placed) {
   constexpr size_t kBuffers = 150;
-  // Too few for buffers 74 and 149, neither of which may overlap the other.
+  // Too few bytes for buffers 74 and 149, neither of which may overlap the other.
   constexpr int64_t kCapacity = 199;
   Problem problem;
   problem.pools = {{"pool", kNoLimit, false}};

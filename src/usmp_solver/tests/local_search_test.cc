@@ -14,7 +14,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Run the search in slices; it must continue after each. */
+/*! \brief Run the search in slices; it must continue after each slice. */
 Offsets Search(int seed, const OnePool& drawn, int64_t bound, const Offsets& start, int64_t slice,
                int slices) {
   Offsets best = start;

@@ -51,7 +51,7 @@ void CheckBounds(const Problem& problem, int64_t load, int64_t bound) {
 
 const Ranges kNow = {{0, 1}};
 
-/*! \brief Return the largest bound without those of stars and of start orders. */
+/*! \brief Return the largest of all bounds but the star bound and the start order bound. */
 int64_t OtherBounds(const PoolProblem& pool) {
   Budget budget;
   int64_t bound = SectionBound(pool, &budget);
@@ -60,7 +60,7 @@ int64_t OtherBounds(const PoolProblem& pool) {
   return OrderBound(pool, bound, &budget);
 }
 
-/*! \brief Check the bound of stars, the largest of all bounds, and the largest without stars. */
+/*! \brief Check the star bound, the largest of all bounds, and `OtherBounds`. */
 void CheckStar(const Problem& problem, int64_t star, int64_t bound, int64_t others) {
   const PoolProblem pool = InOnePool(problem);
   Budget budget;
@@ -145,8 +145,8 @@ TEST_CASE("the bound of a star") {
   CheckStar(problem, 29, 29, 24);
 
   // Offsets are multiples of 4 bytes, so the distances count as 8 bytes and the first buffer as 12.
-  // Only 4 of these are covered. Its last 2 bytes would not count if it were the topmost, but it is
-  // not in the lowest order.
+  // Only 4 of these are covered. Its last 2 bytes would not count if it were the topmost buffer,
+  // but in the lowest order it is not.
   for (Problem::Buffer& buffer : problem.buffers) buffer.alignment = 4;
   CheckStar(problem, 30, 32, 26);
 }
