@@ -1,8 +1,8 @@
 // A placement problem as columns of int64, which other languages can pass without an object for
 // each buffer.
 //
-// Lists of a buffer (live ranges, candidate pools) are concatenated in columns of their own. The
-// list of buffer `b` is at `first[b]` up to `first[b + 1]`.
+// The lists of all buffers, such as their candidate pools, are concatenated in one column. The list
+// of buffer `b` has the entries from `first[b]` to `first[b + 1] - 1`.
 #ifndef USMP_COLUMNS_H_
 #define USMP_COLUMNS_H_
 

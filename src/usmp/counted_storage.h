@@ -41,7 +41,7 @@ struct StorageCounters {
   std::atomic<int64_t> peak_bytes{0};
 };
 
-/*! \brief All memory of one planner; a capacity limits the part `intermediates`. */
+/*! \brief Counters of one planner's memory; a capacity limits only `intermediates`. */
 struct MemoryCounters {
   StorageCounters all;
   StorageCounters intermediates;

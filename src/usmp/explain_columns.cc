@@ -56,7 +56,8 @@ Record ToRecord(const DoesNotFit& misfit) {
 /*!
  * \brief Explain why `SolveColumns` found no plan, from its arguments and its result.
  *
- * Algorithms that place each buffer once run again. A search only runs again with other limits.
+ * If `algorithm` is no search, run it again to find the buffer that it cannot place. For a search,
+ * `infeasible_subset` has buffers that do not fit together.
  */
 Record ExplainColumns(const ColumnMap& columns, const Names& names, const ffi::String& algorithm,
                       ffi::Optional<int64_t> memory_pressure, const ffi::Tensor& infeasible_subset,

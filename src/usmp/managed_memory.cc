@@ -99,7 +99,7 @@ void ManagedMemoryObj::SetPlan(const Integers& largest, const Integers& offsets,
   }
   const bool is_new = is_held || buffer_ == nullptr || buffer_->size() < buffer_bytes;
   if (is_new) {
-    // Free the old buffer first, so that there are never two. Tensors in use keep it alive.
+    // Free the old buffer first, so that two never coexist. Tensors in use keep it alive.
     for (ManagedTensor& tensor : tensors_) tensor.object = ffi::Tensor();
     buffer_.reset();
     CheckCapacity(buffer_bytes, "the managed buffer");
@@ -152,7 +152,7 @@ ffi::Any ManagedMemoryObj::Run(const ffi::Function& function, ffi::PackedArgs ar
 void ManagedMemoryObj::AfterRun() {
   bool has_escaped = false;
   for (ManagedTensor& tensor : tensors_) {
-    // A caller that keeps a tensor beyond one run will do so in the next.
+    // Assume that a caller that keeps a tensor beyond one run keeps it in later runs, too.
     if (tensor.object.defined() && tensor.run == runs_ && !IsIdle(tensor.object)) {
       tensor.has_escaped = has_escaped = true;
     }
@@ -177,7 +177,7 @@ void ManagedMemoryObj::ExpectSizes(int64_t token, ffi::ShapeView sizes) {
 }
 
 bool ManagedMemoryObj::IsExpected(const ManagedTensor& tensor) const {
-  // A tensor in a branch is expected once the branch was taken.
+  // Expect a tensor in a branch only after the branch was taken once.
   return !tensor.has_escaped && !(tensor.is_in_branch && tensor.largest < 0);
 }
 

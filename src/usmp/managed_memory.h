@@ -68,7 +68,7 @@ class ManagedMemoryObj : public ffi::Object {
    * \brief Build the memory of one function.
    *
    * \param token of the function that allocates these tensors.
-   * \param names, ndims, dtypes, are_outputs, are_in_branches by number of the tensor.
+   * \param names, ndims, dtypes, are_outputs, are_in_branches properties of each tensor, by number.
    * \param expected numbers of the tensors whose sizes `ExpectSizes` gets.
    * \param capacity most bytes of intermediates; -1 for no limit.
    * \param poison whether to overwrite unused bytes.
@@ -83,7 +83,7 @@ class ManagedMemoryObj : public ffi::Object {
    * \brief Give tensors new places, before any of them is allocated in a run.
    *
    * \param largest the largest size of each tensor so far, in bytes.
-   * \param offsets, limits, sharing of the places, by number; a limit of -1 means no place.
+   * \param offsets, limits, sharing of each tensor's place, by number; limit -1 means no place.
    * \param buffer_bytes, output_bytes ends of all places.
    */
   void SetPlan(const Integers& largest, const Integers& offsets, const Integers& limits,
@@ -92,8 +92,8 @@ class ManagedMemoryObj : public ffi::Object {
   /*! \brief Call `function` with the arguments and this memory. */
   ffi::Any Run(const ffi::Function& function, ffi::PackedArgs arguments);
 
-  /*! \brief Receive the bytes of each expected tensor in this run. A plan that they exceed is
-   *         replaced. */
+  /*! \brief Receive the bytes of each expected tensor in this run. If they exceed the plan,
+   *         replace the plan. */
   void ExpectSizes(int64_t token, ffi::ShapeView sizes);
 
   /*! \brief Return memory for a tensor of this run. */

@@ -64,7 +64,7 @@ struct PoolProperties {
   ffi::String section_name;
   /*! \brief Power of two; each buffer starts and ends at a multiple of it. */
   int64_t alignment = kAlignmentOfExecutor;
-  /*! \brief Bytes at the start of the memory that are reserved for others. */
+  /*! \brief Bytes at the start of the memory that are reserved for other uses. */
   int64_t pool_offset = 0;
   /*! \brief Address of the memory's first byte, before `pool_offset`. */
   int64_t address = kUnknownAddress;
