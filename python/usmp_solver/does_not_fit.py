@@ -88,10 +88,10 @@ class DoesNotFit:
     fits_without_limits
         whether `proved` would fit if no pool had a limit.
     needed
-        lower bound of the bytes that `proved` needs in its only candidate pool. None if
-        `proved` is empty, has several candidate pools, or does not fit even without limits.
+        lower bound of the bytes that `proved` needs in its only candidate pool. None if `proved`
+        is empty, has several candidate pools, or does not fit even without limits.
     alone
-        larger limits of single pools; changing any one of them suffices.
+        larger limits of single pools, any one of which suffices.
     together
         larger limits of several pools that suffice together, if no single larger limit does.
     lower_bound

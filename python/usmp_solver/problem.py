@@ -18,9 +18,9 @@ class Problem:
     """Buffers and pools as columns of numbers, with a row for every buffer.
 
     Construct one with `from_buffers`, `read_csv`, or from columns of int64. There are no objects
-    for buffers, so that a million of them are cheap. Lists, such as
-    candidates, are concatenated in one column. The list of buffer `b` has the entries from
-    `first[b]` to `first[b + 1] - 1`, where `first` is `live_first` or `candidate_first`.
+    for buffers, so that a million of them are cheap. Lists, such as candidates, are concatenated in
+    one column. The list of buffer `b` has the entries from `first[b]` to `first[b + 1] - 1`, where
+    `first` is `live_first` or `candidate_first`.
 
     Parameters
     ----------

@@ -44,9 +44,8 @@ def solve(
     """Place the buffers.
 
     The best plan within the limits has the lowest peak in the least preferred pool. Ties are
-    decided by the peak in the next more preferred pool, and so on. Without a time
-    budget, a problem has the same plan on every machine. Every plan has passed an independent
-    check.
+    decided by the peak in the next more preferred pool, and so on. Every plan has
+    passed an independent check. Without a time budget, it is the same on every machine.
 
     Parameters
     ----------

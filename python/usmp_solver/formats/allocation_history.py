@@ -35,9 +35,9 @@ class AllocationHistory:
     """The allocations and frees of a device, in order.
 
     A recording may begin late, end early or lack kinds of events. So blocks are assumed live unless
-    the recording excludes it. A released block that was never allocated is live from the beginning,
-    a block that is never released is live to the end. In between, a block is live up to the event
-    that shows that its address was unused.
+    the recording excludes it. A block without a recorded allocation is live from the last release
+    of its address, or else from the beginning. A block without a recorded release is live until its
+    address is allocated again, or else to the end.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ def read_cells(file: str, data: bytes, dialect: Dialect = MINIMALLOC) -> Cells:
     ------
     CsvError
         A column is missing, unknown or duplicate, a line has more or fewer cells than the
-        header, or a cell that must be a number is none.
+        header, or a cell in a column of numbers is no number.
     """
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:

@@ -11,7 +11,7 @@ from usmp_solver.formats.plain_pickle import plain_loads
 _GZIP = b"\x1f\x8b"
 _PROTOCOL = b"\x80"
 MOST_BYTES = 1 << 48
-"""Most bytes of one allocation: more than any machine has, and sums of millions fit 64 bits."""
+"""Most bytes of one allocation: more than any machine has."""
 _MOST_ADDRESS = 1 << 64
 
 

@@ -15,7 +15,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Steps to decide whether an item is a leaf, measured against steps of a search. */
+/*! \brief Steps charged to decide whether an item is a leaf, each as long as a step of search. */
 constexpr int64_t kStepsPerItem = 4;
 
 /*! \brief Steps to look up and round the distances of a leaf. */

@@ -43,7 +43,7 @@ struct DoesNotFit {
   /*! \brief Lower bound of the bytes that `proved` needs in its only candidate pool; nullopt if it
    *         has several pools, or fits nowhere. */
   std::optional<int64_t> needed;
-  /*! \brief Larger limits of single pools; changing any one of them suffices. */
+  /*! \brief Larger limits of single pools, any one of which suffices. */
   std::vector<EnoughBytes> alone;
   /*! \brief Larger limits that suffice together, if no single larger limit does. */
   std::vector<EnoughBytes> together;

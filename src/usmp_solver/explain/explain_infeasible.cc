@@ -81,7 +81,7 @@ void AddNeed(const Problem& problem, DoesNotFit* misfit) {
   if (HasPlan(roomy) && one_pool) misfit->needed = roomy.lower_bounds[pools[0]];
 }
 
-/*! \brief Return larger limits of single pools; changing any one of them suffices. */
+/*! \brief Return larger limits of single pools, any one of which suffices. */
 std::vector<EnoughBytes> OfOnePool(const Problem& problem) {
   std::vector<EnoughBytes> enough;
   for (size_t p = 0; p < problem.pools.size(); ++p) {

@@ -77,7 +77,7 @@ void PlaceByUrgency(const PoolProblem& problem, const Separations& separations,
   const size_t num_items = problem.items.size();
   const auto repair_and_offer = [&](Offsets placed) {
     if (placed.empty()) return;
-    // Cheap enough to run even if placing took the whole budget.
+    // Repair even if placing took the whole budget, because these steps are cheap.
     const auto steps = 64 * static_cast<int64_t>(num_items);
     Budget repairs(4 * steps);
     LowerByRepair(problem, separations, lower_bound, steps, &repairs, &placed);

@@ -10,8 +10,8 @@ namespace usmp {
 /*!
  * \brief Return the best of several single-pass placements. Stop when one reaches `lower_bound`.
  *
- * Pins, alignments and overlaps are respected. The capacity only counts if pins are in the way: the
- * result may exceed it.
+ * Pins, alignments and overlaps are respected. The capacity is ignored: the result may exceed
+ * it.
  *
  * \return empty only if no placement around the pins, or within int64, was found.
  */

@@ -18,7 +18,7 @@ constexpr int64_t kFirstMinimizeSlice = 50'000;
 constexpr int64_t kFirstMinimizeRound = 4'000'000;
 /*! \brief Most items to place one by one, which visits all pairs. */
 constexpr size_t kMaxOneByOne = 5'000;
-/*! \brief Divisor of the remaining budget that repacking a pool may use. */
+/*! \brief Repacking a pool may use one in this many steps of the remaining budget. */
 constexpr int64_t kShareOfRepacking = 8;
 
 /*! \brief Compare two plans by the peaks of their pools, from the least preferred. */

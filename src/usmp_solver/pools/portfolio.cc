@@ -15,7 +15,8 @@ namespace {
 /*! \brief Steps of the first slice: about a fifth of a millisecond. */
 constexpr int64_t kFirstPortfolioSlice = 50'000;
 constexpr int64_t kStepsAnItem = 300;
-/*! \brief Divisors of the remaining budget for bounds and heuristics, and for many items. */
+/*! \brief Divisors of the remaining budget: bounds and heuristics may use `1 / kShareOfStart`,
+ *         heuristics for many items `1 / kShareOfManyItems`. */
 constexpr int64_t kShareOfStart = 4;
 constexpr int64_t kShareOfManyItems = 2;
 constexpr size_t kManyItems = 5'000;

@@ -25,7 +25,8 @@ constexpr size_t kMostExactItems = 5'000;
 constexpr int64_t kNodesOfShortRun = 1'000;
 /*! \brief Most conflicts for clause learning, because of its memory. */
 constexpr int64_t kMostConflictsToLearn = 200'000;
-/*! \brief The fewer sections come from time, the more of the work goes to clause learning. */
+/*! \brief Clause learning gets, for each step of the other search, one step plus this number times
+ *         the share of sections that do not come from time. */
 constexpr int64_t kMoreTurnsOfLearning = 6;
 /*! \brief Steps of clause learning before the next choice between the two searches. */
 constexpr int64_t kStepsOfLearning = 20'000;

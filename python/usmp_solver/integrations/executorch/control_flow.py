@@ -139,7 +139,7 @@ def _graphs_of(graph_module: GraphModule, node: Node) -> Iterator[GraphModule]:
 
 
 def _sizes(user: _User) -> list[int]:
-    """Return the largest bytes of any graph, by memory, because the graphs never run together."""
+    """Return the most bytes of any graph, by memory, because the graphs never run together."""
     return _largest(graph.meta.get("non_const_buffer_sizes", []) for graph in user.graphs)
 
 
