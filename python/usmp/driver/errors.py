@@ -18,12 +18,12 @@ class MissingFileError(FileNotFoundError, UsageError):
 
 @contextmanager
 def tvmc_exceptions() -> Iterator[None]:
-    """Let `except TVMCException` catch every ValueError and OSError that the code inside raises.
+    """Convert every ValueError and OSError of the body, so that `except TVMCException` catches it.
 
     Raises
     ------
     UsageError
-        replaces another ValueError, with its text, or an OSError, with the file.
+        replaces another ValueError, and has its text, or an OSError, and names its file.
     """
     try:
         yield

@@ -66,7 +66,7 @@ def written(path: str, is_last: bool = True) -> Iterator[None]:
 def chosen_format(
     options: argparse.Namespace, endings: Mapping[str, str], default: str = "table"
 ) -> str:
-    """Return the format of the output: that of `--format`, or of the ending of `--output`."""
+    """Return the output format, from `--format` or from the ending of `--output`."""
     by_ending = endings.get(Path(options.output or "").suffix.lower(), default)
     return str(options.format or by_ending)
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 def without_torch() -> Iterator[None]:
     """Hide an installed PyTorch, which tvm-ffi would load for seconds.
 
-    Use it only in a process that ends with the command, and does not need both together.
+    Use it only in a process that ends with the command, and needs no PyTorch beside tvm-ffi.
     """
     if {"torch", "tvm_ffi"} & set(sys.modules):
         yield

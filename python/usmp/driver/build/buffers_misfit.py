@@ -34,7 +34,7 @@ def misfit(
     algorithm
         name of the algorithm that searched.
     solve
-        solves the problem with other pool limits, within a short time.
+        function that solves the problem with other pool limits, within a short time.
     """
     subset = solution.infeasible_subset
     if not subset:
@@ -101,7 +101,7 @@ def _described(table: BuffersFile, buffer: int) -> str:
 
 def _load(problem: Problem, subset: Sequence[int]) -> str:
     """Return a phrase with the memory pressure of these buffers, in bytes, in a single pool."""
-    # Conflicts beyond live ranges have no single time at which the buffers are live together.
+    # Explicit conflicts do not mean that all of the buffers are live at one time.
     if len(problem.pools) > 1 or len(subset) < 2 or len(problem.conflict_firsts):
         return ""
     changes: dict[int, int] = {}
@@ -134,7 +134,8 @@ def _capacities(pools: tuple[Pool, ...]) -> str:
 def _sufficient_capacity(table: BuffersFile, solve: Callable[[Problem], Solution]) -> str | None:
     """Return a phrase with pool sizes for which a plan fits, or None if no size is enough.
 
-    Try each pool alone, the last first, then all pools. If time runs out, the phrase is empty.
+    Lift the limit of each pool alone, from the last pool on, then all limits. If time runs out,
+    the phrase is empty.
     """
     from usmp_solver.solution import Status
 

@@ -28,7 +28,7 @@ def note_options_of_models(parser: argparse.ArgumentParser, others: Collection[s
     Parameters
     ----------
     others
-        destinations of the other options.
+        `dest` of each option that does not apply only to models.
     """
     of_models = [
         (action.option_strings[0] if action.option_strings else action.dest, action)

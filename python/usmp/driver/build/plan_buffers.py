@@ -59,7 +59,7 @@ def plan_buffers(options: argparse.Namespace, shown_as: str) -> None:
     ValueError
         the file is no problem, or the algorithm is unknown or takes no time budget.
     KeyboardInterrupt
-        Ctrl-C came before there was a plan, or a second time.
+        Ctrl-C came before there was a plan, or came twice.
     """
     for name, action in options.of_models:
         if getattr(options, action.dest, action.default) != action.default:

@@ -47,7 +47,7 @@ def plan_tflm(options: argparse.Namespace, shown_as: str) -> None:
     ValueError
         the algorithm is unknown or takes no time budget.
     KeyboardInterrupt
-        Ctrl-C came before there was a plan, or a second time.
+        Ctrl-C came before there was a plan, or came twice.
     """
     path = _check_options(options)
     algorithm = options.usmp_algorithm or "auto"

@@ -44,7 +44,7 @@ def check_reports(options: argparse.Namespace) -> None:
 
 
 def check_report_paths(paths: Sequence[str], others: Sequence[str | None]) -> None:
-    """Check the endings of report paths, and that no path is also that of another output.
+    """Check the endings of report paths, and that no report has the path of another output.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def write_reports(files: list[tuple[str, bytes]], is_last: bool = True) -> None:
     Parameters
     ----------
     is_last
-        whether the command writes nothing after them.
+        whether the command writes nothing after these reports.
 
     Raises
     ------

@@ -190,7 +190,7 @@ def _inputs(options: argparse.Namespace) -> Iterator[tuple[InputFile, bytes]]:
 def _carry_out(sweep: Sweep, options: argparse.Namespace, keeps: bool) -> None:
     """Build the remaining configurations.
 
-    If `keeps`, write the results after each one, once any configuration could be built.
+    If `keeps`, write all results after each configuration, from the first successful build on.
     """
     from usmp.exploration.document import sweep_json
     from usmp.exploration.result import BUILT, Result
@@ -252,7 +252,7 @@ def _show_progress(stage: ProgressCallback, sweep: Sweep) -> None:
 
 
 def _check_any(sweep: Sweep, options: argparse.Namespace) -> None:
-    """Raise if all configurations fail for one reason, because then the common part is wrong."""
+    """Raise if all configurations fail for one reason, because common options are then wrong."""
     reasons = {result.reason for result in sweep.results.values()}
     if len(reasons) == 1 and None not in reasons:
         (reason,) = reasons

@@ -51,7 +51,7 @@ def shared_data(
 
 
 def evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str, Any]:
-    """Build a configuration, and return `Result.as_json` with the notes about TVM 0.18 in `NOTES`.
+    """Build a configuration, and return `Result.as_json` with notes about TVM 0.18 at key `NOTES`.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def tell_notes(result: dict[str, Any]) -> None:
 
 @contextmanager
 def _collected_notes() -> Iterator[list[tuple[str, bool]]]:
-    """Yield a list that collects compatibility notes, each with whether a meaning changes."""
+    """Yield a list that collects pairs: a compatibility note, and whether a meaning changes."""
     notes: list[tuple[str, bool]] = []
     show = warnings.showwarning
 

@@ -27,7 +27,7 @@ from usmp.support.process.temporary_folder import temporary_folder
 from usmp.support.text.plain_text import shown
 
 _ANY_CORE = "cortex-m0"
-"""Core to measure portable C for if none is named, because its code is the largest."""
+"""Default core for which portable C is measured, because its code is the largest."""
 
 _OWN_STACK = (
     "The stack is that of the model's functions: that of the C library, of interrupts and of the "
@@ -62,7 +62,7 @@ class Builds:
             module = planned_module(options)
             self._given = load_archive(options.FILE[0]), module
         self.remaining = 1
-        """Upper bound of the remaining builds, which share the time budget."""
+        """Upper bound of the number of remaining builds, which share the time budget."""
         self._chooses_core = self._given is None and _is_any_core(options)
 
     def verdict(self, place: Place) -> Verdict:
@@ -158,7 +158,7 @@ class Builds:
             target, io_pool = self._options.target, self._options.io_pool
             archive, module = self._given or self._build(target, board.name, io_pool)
         except ValueError as error:
-            # Build without the board's memories, which raises if the model itself is at fault.
+            # Build without the board's memories: this raises if the model itself is at fault.
             without_board = self._by_sizes(board_place(), *self._for_core(board.core, None))
             return Verdict(**{**vars(without_board), "why_not": shown(error, 500)})
         self._stage(f"linking for {board.name}")

@@ -27,7 +27,7 @@ class Place:
     core
         core to compile for; empty to use `--target`.
     ram_bytes, flash_bytes
-        sizes in bytes; None if there is no limit, or if the board has its own.
+        limits in bytes; None for no limit, and for an emulated board, which has its own sizes.
     source
         where the sizes come from.
     is_board

@@ -121,7 +121,7 @@ def _unmatched(
     after: dict[str, PlannedModule],
     matched: Sequence[tuple[str, PlannedModule, str, PlannedModule]],
 ) -> tuple[list[str], list[str]]:
-    """Return the names of modules that only the first file has, and only the second."""
+    """Return the names of modules that only the first file has, and that only the second has."""
     old, new = {pair[0] for pair in matched}, {pair[2] for pair in matched}
     return [name for name in before if name not in old], [n for n in after if n not in new]
 

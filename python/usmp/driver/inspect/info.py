@@ -106,7 +106,7 @@ def _module(module: ArchivedModule) -> dict[str, Any]:
 
 
 def _tensors_of(module: ArchivedModule) -> dict[str, Any]:
-    """Return inputs, outputs and states: of one entry directly, of several as a list."""
+    """Return inputs, outputs and states: as keys for a single entry, as a list for several."""
     entries = [
         {
             "entry": entry.name,

@@ -94,7 +94,7 @@ def _lines(row: dict[str, Any], names: int, width: int, above: str | None) -> It
 
 
 def _width() -> int:
-    """Return the width of the terminal. Elsewhere each row is a single line, for `grep`."""
+    """Return the width of the terminal; unlimited elsewhere, so that `grep` finds whole rows."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         return shutil.get_terminal_size().columns
     return sys.maxsize

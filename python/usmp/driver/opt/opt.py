@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             return _INTERRUPTED
         except BrokenPipeError:
-            # The reader closed the pipe: discard the rest, so that Python can flush it at exit.
+            # The reader closed the pipe: discard unwritten output, so that no flush at exit fails.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except Exception as error:
             tell(error, False, stderr, "usmp-opt")

@@ -1,4 +1,4 @@
-"""The options that `tvmc compile`, `tvmc plan` and others pass to `usmp.build`."""
+"""The options that `tvmc compile`, `tvmc plan` and other commands pass to `usmp.build`."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class PassSettings:
     ----------
     options
         pass options, such as "tir.usmp.algorithm=hill_climb"; None for those of the current
-        context, from which the next three fields then have their defaults too.
+        context, which then also has the defaults of the next three fields.
     opt_level
         optimization level of the context.
     disabled_pass
@@ -29,7 +29,7 @@ class PassSettings:
     print_times
         whether to print the time of each pass.
     print_before, print_after
-        names of passes before and after which to print the module, as in `disabled_pass`.
+        names of passes before and after which to print the module, as a list or as text.
     """
 
     options: Sequence[str] | None = None

@@ -206,7 +206,7 @@ def places_io(options: argparse.Namespace) -> bool:
 
 
 def _settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, PoolSettings]:
-    """Return the settings of the listed pools in order, then of a pool for states only."""
+    """Return the settings of the listed pools in order, then those of a pool for states only."""
     rfc_flags = [kind.rfc_list, f"{kind.rfc_pool}NAME"]
     tvm_flags = [kind.tvm_list, *(kind.tvm_flag(key) for key in KEYS)]
     rfc, tvm = (
@@ -236,7 +236,7 @@ def _listed(options: argparse.Namespace, flag: str) -> list[str]:
 def _in_listed_order(
     options: argparse.Namespace, kind: PoolKind, flag: str, settings: Mapping[str, PoolSettings]
 ) -> dict[str, PoolSettings]:
-    """Sort settings by the list in `flag`, which must name each pool but that of the states."""
+    """Sort settings by the list in `flag`, which must name each pool except the state pool."""
     lists = _values(options, flag)
     if len(lists) > 1:
         raise UsageError(f"{flag} is given twice; one lists all pools, the most wanted first")

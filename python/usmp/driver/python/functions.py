@@ -165,7 +165,7 @@ def compile(
     ------
     UsageError
         an argument is not supported, a file cannot be read or written, or `usmp.build` raises a
-        ValueError, with its text.
+        ValueError, which has the same text.
     UnsupportedModelError, DoesNotFitError
         as in `usmp.build`.
     """
@@ -241,10 +241,10 @@ def run(
     sizes
         values of symbolic sizes by name; by default those of the inputs, or else the largest.
     fill_mode
-        values of the other inputs: "random" (always the same), "zeros" or "ones".
+        values of inputs that are not given: "random" (always the same), "zeros" or "ones".
     benchmark
-        whether to measure, after the first run, `repeat` times the mean time of `number` runs;
-        else the time is that of the first run.
+        whether to measure `repeat` times, after the first run; each is the mean of `number` runs.
+        By default, the result has the time of the first run.
     old_arguments
         other arguments of TVM's function; arguments without an effect are accepted with a note.
 

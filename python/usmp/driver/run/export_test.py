@@ -234,7 +234,7 @@ def _runs(
     known = {name for entry in entries.values() for name in entry.sizes}
     runs: list[Run] = []
     for entry, arrays in tensors_of_runs:
-        # Keep unknown sizes, so that they are errors, but drop those of other entries.
+        # Keep unknown sizes, so that they raise errors, but drop sizes of other entries.
         entry_sizes = {
             n: v for n, v in sizes.items() if n in entries[entry].sizes or n not in known
         }

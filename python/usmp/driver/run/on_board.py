@@ -51,7 +51,7 @@ def report_run(
     expected: Tensors | None,
     options: argparse.Namespace,
 ) -> Tensors:
-    """Print instructions and memory of runs in the emulator, compare and return the outputs.
+    """Print instructions and memory of runs in the emulator. Compare the outputs, and return them.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class Outputs(dict[str, "np.ndarray"]):
 
 
 class _Names(KeysView[str]):
-    """A keys view of outputs that prints like that of a dict, without the arrays."""
+    """A keys view of outputs that prints names only, as the keys view of a dict does."""
 
     def __init__(self, outputs: Outputs) -> None:
         super().__init__(outputs)

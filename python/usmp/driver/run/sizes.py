@@ -62,7 +62,7 @@ def fill_run(
     given
         arrays of some inputs by name.
     mode
-        values of the other inputs: "zeros", "ones" or "random".
+        values of inputs without an array: "zeros", "ones" or "random".
     sizes
         some sizes by name; by default those of the arrays, or else the largest.
     generator

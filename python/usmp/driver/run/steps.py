@@ -40,7 +40,7 @@ def check_steps_option(options: argparse.Namespace) -> None:
 def split_steps(
     entry: HostEntry, given: Mapping[str, np.ndarray], steps: int | None
 ) -> list[dict[str, np.ndarray]]:
-    """Return the arrays of each step: slices of arrays with an axis of steps, others unchanged.
+    """Return the arrays of each step: slices of arrays with an axis of steps, and other arrays.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def split_steps(
 def carry_updated_inputs(
     entry: HostEntry, given: Mapping[str, np.ndarray], runs: Sequence[dict[str, np.ndarray]]
 ) -> None:
-    """Let all steps share one array for each updated input, so that each step sees the last value.
+    """Let all steps share one array for each updated input, so that each step continues from it.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def carry_updated_inputs(
 def check_all_steps_given(entry: HostEntry, given: Mapping[str, np.ndarray]) -> None:
     """Raise UsageError if an updated input has no axis of steps.
 
-    A board receives the inputs of all steps before the first, so that it cannot carry them over.
+    A board receives the inputs of all steps before the first step, so updates cannot reach them.
     """
     for name in _carried(entry, given):
         raise UsageError(
@@ -109,7 +109,7 @@ def _has_steps(entry: HostEntry, name: str, array: np.ndarray) -> bool:
 def joined_steps(
     outputs: Sequence[Mapping[str, np.ndarray]], steps: int | None
 ) -> Mapping[str, np.ndarray]:
-    """Return the outputs of all steps, stacked along a first axis, or those of a single run."""
+    """Return outputs stacked along a first axis of steps, or unchanged if `steps` is None."""
     import numpy as np
 
     if steps is None:

@@ -13,7 +13,7 @@ _MOST_LINES = 12
 
 
 def tell(error: Exception, has_extension: bool, stderr: TextIO, program: str = "tvmc") -> None:
-    """Print an error on stderr, with its position if it is in Python of the user.
+    """Print an error on stderr, with its position if it is in a user's Python file.
 
     A terminal gets up to `_MOST_LINES` lines of the message, any other stream a single line.
     """

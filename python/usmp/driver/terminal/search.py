@@ -60,8 +60,8 @@ def time_budget(options: argparse.Namespace) -> str | None:
 def watched_search(config: Any, stage: ProgressCallback) -> Iterator[None]:
     """Show the progress of searches that only time or a proof ends, and let Ctrl-C end them.
 
-    Ctrl-C then keeps the best plan so far, and a second one aborts. Ctrl-C aborts searches with a
-    fixed amount of work.
+    The first Ctrl-C keeps the best plan found until then, and a second Ctrl-C aborts. Searches with
+    a fixed amount of work are aborted by the first.
     """
     from usmp.algorithms import watched
 
@@ -102,7 +102,7 @@ def search_plan(
     Parameters
     ----------
     refusal
-        returns the error for a solution without a plan; it may solve other problems.
+        function that returns the error for a solution without a plan, after further searches.
 
     Raises
     ------

@@ -50,7 +50,7 @@ def shown_warnings(options: argparse.Namespace, stderr: TextIO) -> Iterator[None
 
 
 def show_waiting_warnings(options: argparse.Namespace, stderr: TextIO) -> None:
-    """Print the warnings so far. Call it while no stage is shown on the terminal."""
+    """Print the waiting warnings. Call it while no stage is shown on the terminal."""
     waiting: list[tuple[type[Warning], str]] = getattr(options, "waiting_warnings", [])
     for _, line in waiting:
         print(line, file=stderr, flush=True)

@@ -20,7 +20,7 @@ from usmp.tvm018.old_name import OldName
 _WORD = re.compile(r"[a-z][a-z-]*")
 _HELP = frozenset(("-h", "--help"))
 _MODEL, _ARCHIVE = "model", "model.tar"
-"""Names in the folder of a project: of the unpacked archive, and of the archive."""
+"""Names in the folder of a project: the unpacked archive, and the archive itself."""
 
 _COMMAND, _BOARD, _BOARD_FLAG = "tvmc micro", f"{PROJECT_OPTION} board", "--board="
 
@@ -87,7 +87,7 @@ def refuse_old_command(arguments: Sequence[str]) -> None:
 
 
 def split_command(arguments: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the command (the first word but values of `--config`) and the arguments after it."""
+    """Return the command (first word, not a value of `--config`) and the arguments after it."""
     for index, (previous, text) in enumerate(pairwise(["", *arguments]), 1):
         if _WORD.fullmatch(text) and previous != "--config":
             return text, list(arguments[index:])
@@ -136,7 +136,7 @@ def _target_option(archive: str) -> str:
 
 
 def _archive_in(project: str) -> str:
-    """Return the archive in a project, whose path may also be that of an archive."""
+    """Return the path of the archive in a project; `project` may also be an archive itself."""
     return project if project.endswith(".tar") else f"{project}/{_ARCHIVE}"
 
 

@@ -95,7 +95,7 @@ def _check_command_line(
     if not refused and not (settings and targets):
         return
     reasons = {flag.row.reason for flag in refused}
-    # The reason of a flag such as --target-ethos-u-... contains that of its target.
+    # Omit a target if its reason is part of the reason of a flag, as --target-ethos-u-...
     others = [
         name
         for name in (*settings, *targets)
@@ -146,7 +146,7 @@ def check_none_refused(
 def _split_flag(
     rows: Sequence[OldName], arguments: Sequence[str], command: str
 ) -> tuple[str, list[str], int]:
-    """Return the first flag, its values, and the number of arguments of both.
+    """Return the first flag, its values, and the number of arguments that contain them.
 
     The values are empty if no row has the flag.
 
