@@ -10,11 +10,11 @@ from usmp.report.text_tables import TextTable
 from usmp.support.text.plain_text import shown
 
 _MOST_SHOWN = 4
-"""Most alternatives of a stage in the table; the others are counted."""
+"""Most alternatives of a stage in the table, which counts further ones."""
 
 
 def compared_table(metadata: Mapping[str, Any]) -> TextTable | None:
-    """Return a table of the decisions that had alternatives: the choice, what was not taken, why.
+    """Return a table of the decisions that had alternatives: choice, alternatives and reasons.
 
     Parameters
     ----------

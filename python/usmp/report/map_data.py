@@ -28,7 +28,7 @@ class Overlap:
     shared_bytes
         number of bytes that both buffers share.
     distance_bytes
-        bytes by which the output must at least start below the input, so that sharing is safe.
+        least bytes by which the output must start below the input, so that sharing is safe.
     """
 
     name: str

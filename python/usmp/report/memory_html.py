@@ -65,7 +65,7 @@ def _entry(name: str, inputs: Sequence[str], outputs: Sequence[str]) -> str:
 
 
 def _pictures(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the memory map as an image, where text cannot be HTML; empty if Vega is missing."""
+    """Return the memory map as an image, so that its text cannot be HTML; empty without Vega."""
     try:
         drawing = map_svg(map_of_metadata(metadata)).encode()
     except (ReportExtraMissing, VegaFailed):

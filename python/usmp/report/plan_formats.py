@@ -29,8 +29,8 @@ CSV_COLUMNS = (
 
 `offset` and `size` are bytes. `live_ranges` are half-open, as "0-3 5-9". `overlaps` has the bytes
 shared with other live buffers, as "x:64 y:16". `entries` are those in which the buffer is live, as
-"encode step", or those that use a state. `written_by` and `read_by` are operators of the model that
-may do so, as "1 CONV_2D; 4 ADD", or with several entries as "1 CONV_2D in encode".
+"encode step"; for a state, the entries that use it. `written_by` and `read_by` are the model's
+operators that may write or read it: "1 CONV_2D; 4 ADD", or for several entries "2 ADD in encode".
 """
 
 _FORMULA = ("=", "+", "-", "@")
@@ -83,7 +83,7 @@ def has_several_entries(metadata: Mapping[str, Any]) -> bool:
 
 
 def entries_of(buffer: Mapping[str, Any], mains: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of the entries in which a buffer is live, or of those that use a state."""
+    """Return the names of the entries in which a buffer is live, or that use it as a state."""
     if len(mains) == 1:
         return [mains[0].get("entry", "main")]
     if buffer["kind"] == "state":
@@ -96,7 +96,7 @@ def entries_of(buffer: Mapping[str, Any], mains: Sequence[Mapping[str, Any]]) ->
 def common_ranges(
     one: Iterable[Sequence[int]], other: Sequence[Sequence[int]]
 ) -> list[tuple[int, int]]:
-    """Return the intersections of half-open ranges with others."""
+    """Return the intersections of two lists of half-open ranges."""
     pairs = ((max(a, c), min(b, d)) for a, b in one for c, d in other)
     return [(start, stop) for start, stop in pairs if start < stop]
 

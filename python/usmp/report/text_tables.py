@@ -34,13 +34,13 @@ class TextTable:
     rows
         cells of each row, with unescaped text of models and users.
     names
-        columns with text of models and users; the others have numbers and words of this package.
+        columns with text of models and users; all other columns have numbers and our own words.
     numbers
         columns that are aligned at the right.
     footer
         last row, separated from the others.
     one_line
-        columns of names whose middle is cut instead of wrapping them.
+        columns of names that are cut in the middle instead of wrapped.
     several_lines
         columns whose cells may contain line ends; the caller escapes names in them.
     optional

@@ -183,7 +183,7 @@ def _missing(verdict: Verdict) -> str:
 
 
 def _sentences(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return each distinct note, preceded by the names of its targets unless it is about all."""
+    """Return each distinct note, preceded by the names of its targets unless all have it."""
     about: dict[str, list[str]] = {}
     for verdict in verdicts:
         for note in (*([verdict.why_not] if verdict.why_not else []), *verdict.notes):

@@ -34,7 +34,7 @@ def diff_json(
     diffs
         differences of the modules that both files have.
     unmatched
-        names of the modules that only the first file has, and only the second.
+        names of the modules that only the first file has, and that only the second has.
     limits
         limits on the growth, and whether they are exceeded.
     """

@@ -100,7 +100,7 @@ def diff_builds(before: BuildFacts, after: BuildFacts, notes: Sequence[str] = ()
 
     Pools, entries and operators are matched by name, buffers by function, name and kind. A buffer
     that vanished and a buffer that appeared are one renamed buffer if they have the same kind, size
-    and known producer, and no other vanished or appeared buffers have these.
+    and known producer, and no other vanished or appeared buffer has these three.
     """
     sums = {
         name: Change(before.sums[name], after.sums[name])

@@ -181,7 +181,7 @@ def _buffers(items: Sequence[ItemDiff]) -> TextTable:
         for item in items[:_MOST_ROWS]
     ]
     headings = ("buffer", "kind", "what", "bytes", "change", "offset")
-    # The columns with an earlier name and with a pool have names too.
+    # Column 2 may have a buffer's earlier name, and column 5 a pool's name.
     names, numbers = frozenset({0, 2, 5}), frozenset({3, 4, 5})
     return TextTable("Buffers", headings, rows, names, numbers)
 

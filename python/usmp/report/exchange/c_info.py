@@ -99,7 +99,7 @@ def _buffer(number: int, pool: Pool, buffer: Buffer) -> dict[str, Any]:
 def _tensors(
     plan: MemoryMap, kind: str, numbers: Mapping[tuple[str, str], int]
 ) -> list[dict[str, int]]:
-    """Return the inputs or outputs in pools; the application owns the others."""
+    """Return the inputs or outputs in pools; the application owns all other tensors."""
     return [
         {"buffer_id": numbers[pool.name, buffer.name]}
         for pool in plan.pools

@@ -98,7 +98,7 @@ def _share_bytes(one: Buffer, other: Buffer) -> bool:
 
 
 def _events(allocation: _Allocation) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Yield the events of an allocation with sort keys: the position, and frees first."""
+    """Yield the events of an allocation with sort keys: the position, and 0 for frees."""
     buffer = allocation.buffer
 
     def event(action: str, position: int) -> dict[str, Any]:

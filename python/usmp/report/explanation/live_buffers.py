@@ -66,7 +66,7 @@ def described_buffer(
 
 
 def unused_bytes(pool: Mapping[str, Any]) -> dict[str, int]:
-    """Return the bytes below the peak that no live buffer uses: to align buffers, and others."""
+    """Return the unused bytes below the peak: padding for alignment, and other gaps."""
     end = alignment = other = 0
     for buffer in sorted(live_at_peak(pool), key=lambda buffer: buffer["offset"]):
         gap = max(0, buffer["offset"] - end)

@@ -69,7 +69,7 @@ def _has_no_operator(pair: Mapping[str, Any]) -> bool:
 
 
 def _alike(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return buffers such that any two of them are one of the pairs, or none if they are few."""
+    """Return buffers of which any two are in `pairs`, or none if fewer than `_FEWEST_ALIKE`."""
     known = {frozenset(_names(pair)) for pair in pairs}
     chosen: list[str] = []
     for name in dict.fromkeys(name for pair in pairs for name in _names(pair)):

@@ -17,7 +17,7 @@ _LONGEST_LABEL = 60
 _HEADROOM = 1.14
 """Ratio of the top of the drawing to the highest line, with space for the label of the line."""
 _SHOWN_LIMIT = 1.5
-"""Highest ratio of limit to peak to draw. A higher limit would make the rest too small."""
+"""Highest ratio of limit to peak to draw. A higher limit would make all other marks too small."""
 
 
 def blocks(pool: Pool) -> list[Row]:

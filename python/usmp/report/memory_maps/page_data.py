@@ -11,7 +11,7 @@ from usmp.report.memory_maps.vega_panel import panel_group, panel_of, panel_sign
 from usmp.support.text.plain_text import shown
 
 _MAP_HEIGHT = {"workspace": 330, "constant": 220}
-# Keep equal to `margin` of the script.
+# Keep equal to `margin` in page/20_maps.js.
 _PADDING = {"left": 68, "right": 14, "top": 4, "bottom": 0}
 
 

@@ -33,9 +33,9 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     """Print a summary of the plan, from the metadata of one module of an archive.
 
     Each pool has its peak, the lower bound, their ratio, and whether the peak is proved optimal.
-    Several entries have a table of their needs. Workspace pools have the live buffers at the peak,
-    and the bytes that these overwrite. The end has facts for the application: the bytes of states,
-    the total RAM, and the constants in flash.
+    With several entries, a table has the needs of each. Workspace pools have the live buffers at
+    the peak, and the bytes that these overwrite. The end has facts for the application: the bytes
+    of states, the total RAM, and the constants in flash.
     """
     console = console or Console(highlight=False)
     memory = metadata["memory"]
