@@ -125,7 +125,7 @@ class Archive:
         ArchiveError
             a link in the directory leads a file out of it.
         OSError
-            a file cannot be written; then no file was changed, except if renaming failed.
+            a file cannot be written; all files are unchanged, unless a final renaming failed.
         """
         root = Path(directory)
         root.mkdir(parents=True, exist_ok=True)

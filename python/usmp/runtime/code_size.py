@@ -167,7 +167,7 @@ def compiled_code(
         _run([*command, *options, *map(str, code), *library, "-o", str(output)], folder)
         measured = _measured([output.read_bytes()], metadata, compiler, cross is not None)
         graphs = [path.read_text(errors="replace") for path in folder.glob("*.ci")]
-    # The stack is known only without object files, which have no call graphs.
+    # The stack is unknown with object files, because these have no call graphs.
     is_whole = bool(graphs) and all(path.suffix == ".c" for path in code)
     return replace(measured, stack_size_bytes=most_stack_bytes(graphs) if is_whole else None)
 

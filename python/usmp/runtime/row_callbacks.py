@@ -121,7 +121,7 @@ def callbacks(
     outputs: Sequence[np.ndarray],
     sizes: Sequence[int] = (),
 ) -> Iterator[tuple[TensorStruct, TensorStruct]]:
-    """Yield the structs of the inputs and outputs of a run; callbacks live as long as these."""
+    """Yield the structs of the inputs and outputs of a run, which own their callbacks."""
     yield (
         TensorStruct(inputs, rows.inputs, is_inputs=True, sizes=sizes),
         TensorStruct(outputs, rows.outputs, is_inputs=False),

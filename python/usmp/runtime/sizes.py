@@ -74,7 +74,7 @@ def known_sizes(
         if name in arrays and "symbolic_shape" in info
         for axis, (extent, actual) in enumerate(_pairs(name, info, arrays[name]))
     ]
-    # Repeat, because a known size can leave another extent with a single unknown.
+    # Repeat, because each solved size can leave another extent with a single unknown size.
     is_done = not sizes
     while not is_done:
         is_done = True

@@ -33,7 +33,7 @@ def replace_files(files: Mapping[str, bytes], directory: Path) -> None:
     Raises
     ------
     OSError
-        a file cannot be written; then no file was changed, except if renaming failed.
+        a file cannot be written; all files are unchanged, unless a final renaming failed.
     """
     with tempfile.TemporaryDirectory(dir=directory, prefix=".usmp-") as waiting:
         for path, name in zip(write_files(files, Path(waiting)), files, strict=True):

@@ -234,7 +234,7 @@ def _tensor(name: str, entry: Any, sizes: Mapping[str, EntrySize], where: str) -
         offset = read_value(entry, "offset", is_count, where)
     by_rows = {"rows": info.rows, "row_size": info.row_size_bytes}
     if "by_rows" in entry:
-        # The callbacks of the host copy this number of bytes.
+        # Check the bytes of a row, because the callbacks of the host copy them.
         read_value(entry, "by_rows", lambda value: value == by_rows, where)
     c_name = read_value(entry, "c_name", is_identifier, where)
     return ArchivedTensor(

@@ -232,7 +232,7 @@ def _check_schedules(metadata: Mapping[str, Any], where: str) -> None:
 
 
 def _check_image_layout(metadata: Mapping[str, Any], where: str) -> None:
-    """Check the peaks of either order of channels, if there was a choice."""
+    """Check the peaks with channels first and with channels last, if there was a choice."""
     if "image_layout" not in metadata:
         return
     layouts, subject = metadata["image_layout"], f"the layout of images of {where}"

@@ -49,7 +49,7 @@ def check_operators(metadata: Mapping[str, Any], where: str) -> None:
 
 
 def _check_functions(memory: Mapping[str, Any], where: str) -> None:
-    """Check the names of the PrimFuncs that allocate, and the numbers of streaming, if any."""
+    """Check the names of the PrimFuncs that allocate, and the numbers about streaming, if any."""
     functions = memory["functions"]
     for function in read_value(functions, "operator_functions", is_list_of(_is_object), where):
         read_value(function, "function_name", is_text, where)

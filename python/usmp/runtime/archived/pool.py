@@ -45,7 +45,7 @@ class ArchivedPool:
     alignment_bytes
         alignment of the address at which the plan begins.
     first_byte
-        offset in the memory at which the plan begins; earlier bytes belong to others.
+        offset in the memory at which the plan begins; other data may use earlier bytes.
     address
         address of the first byte of the memory; None if unknown.
     peak_bytes

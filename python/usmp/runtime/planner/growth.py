@@ -40,7 +40,7 @@ class GrowthPolicy:
 
 @dataclass
 class SizeRecords:
-    """A counter of consecutive runs that needed a new plan, and the headroom that follows.
+    """A counter of consecutive runs that needed a new plan, which decides on headroom.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class SizeRecords:
 
     @property
     def is_rising(self) -> bool:
-        """Whether more than `policy.after` consecutive runs needed a plan, up to the last plan."""
+        """Whether the last plan ended more than `policy.after` consecutive runs with a new plan."""
         return self._in_a_row > self.policy.after
 
     def raised(self, largest: Sequence[int]) -> list[int]:

@@ -135,7 +135,7 @@ class MemoryPlanner(NotCopied):
             self._replan(None)
 
     def _replan(self, expected: Sequence[int] | None) -> None:
-        """Make a plan at the start of a run, for its announced sizes, or after a run."""
+        """Make a plan for the sizes that a run announces, or after a run if `expected` is None."""
         largest = [int(size) for size in self._memory.largest()]
         needed = [-1] * len(largest)
         for number, size in zip(self._facts.expected, expected or (), strict=False):
@@ -189,7 +189,7 @@ class MemoryPlanner(NotCopied):
     def deallocate_output_tensors(self) -> None:
         """Free the output buffers.
 
-        A buffer whose tensors the caller holds is freed after these. The buffer of the last result
+        A buffer is freed only once the caller releases its tensors. The buffer of the last result
         is freed at the next call, because the virtual machine holds it until then.
         """
         self._memory.release_outputs()
@@ -219,7 +219,7 @@ class MemoryPlanner(NotCopied):
 
     @property
     def total_reused_tensors(self) -> int:
-        """The number of managed tensors that reuse bytes of another one in the same call."""
+        """The number of managed tensors that reuse bytes of another tensor in a call."""
         return 0 if self._places is None else self._places.num_reused
 
     @property
@@ -250,8 +250,8 @@ class MemoryPlanner(NotCopied):
 
     @property
     def num_output_buffer_bytes(self) -> int:
-        """The bytes of all output buffers, including old ones that something still holds. For
-        each result that the caller holds there is a buffer, and one more for the next call."""
+        """The bytes of all output buffers, including old ones that something still holds. Each
+        result that the caller holds has its own buffer, and the next call has another one."""
         return self._counter("output_bytes")
 
     @property

@@ -69,10 +69,10 @@ class TensorPlaces:
     sizes
         planned bytes; -1 for unmanaged tensors.
     offsets, limits
-        offset in bytes, and bytes up to the next tensor that is live too, which limit growth; -1
-        for unmanaged tensors.
+        offset in bytes, and the bytes to which a tensor may grow before it meets a tensor that is
+        live at the same time; -1 for unmanaged tensors.
     sharing
-        numbers of the intermediates that share bytes with each tensor.
+        for each tensor, the numbers of the intermediates that share bytes with it.
     buffer_bytes, output_bytes
         bytes of the managed buffer and of an output buffer.
     groups
