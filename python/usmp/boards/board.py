@@ -56,7 +56,7 @@ class Memory:
     is_read_only: bool = False
 
     def __post_init__(self) -> None:
-        # The linker script contains both without escapes.
+        # The linker script contains name and description without escapes.
         if not (self.name.isascii() and self.name.isidentifier()):
             raise ValueError(
                 f'a memory is called "{shown(self.name)}", but the linker script takes ASCII '
@@ -210,7 +210,7 @@ RISCV_TOOLCHAIN = Toolchain(
 def _arm_machine(name: str, counters_address: int, counters_frequency_hz: int) -> Emulator:
     """Return the QEMU machine of one of Arm's MPS boards."""
     options = ("-machine", name, "-kernel", "")
-    # An instruction takes 1024 ns, more than 20 ticks, so that ticks give the exact number.
+    # An instruction takes 1024 ns, over 20 ticks of the counter, so that it can be counted exactly.
     return Emulator(
         "qemu-system-arm", "qemu-system-arm", options, 10, counters_address, counters_frequency_hz
     )
@@ -268,7 +268,7 @@ _MPS2_AN505 = Board(
     cpu_flags=("-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"),
     llvm_options="-mtriple=thumbv8m.main-none-eabihf -mcpu=cortex-m33 -mfloat-abi=hard",
     emulator=_arm_machine("mps2-an505", 0x5030_2000, 20_000_000),
-    # The processor starts in the secure state, whose addresses these are.
+    # Use addresses of the secure state, because the processor starts in it.
     memories=(
         Memory("flash", 0x1000_0000, 4 * MEBIBYTE, "SSRAM1, which holds the program", True),
         Memory("sram", 0x3800_0000, 4 * MEBIBYTE, "SSRAM2 and SSRAM3"),

@@ -43,11 +43,11 @@ def board_pools(
     Parameters
     ----------
     given
-        targets of the user; the CPU in the lists of pools is replaced by that of the board.
+        targets of the user; in the target lists of pools, the board's CPU replaces the user's CPU.
     workspace, constants, states
         pools of the user.
     io_pool
-        memory of inputs and outputs; unless it is a workspace pool, it holds nothing else.
+        memory of inputs and outputs, without other buffers unless it is a workspace pool too.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def board_constant_pools(
 
 def _workspace_sections(pool: PoolInfo) -> list[str]:
     """Return the sections of the linker script for a workspace pool: zeroed at start-up, or not.
-    The interface of the model allows the second only for the pool of the states."""
+    The interface of the model allows sections that are not zeroed only for the state pool."""
     return [workspace_section(pool.pool_name), lasting_section(pool.pool_name)]
 
 

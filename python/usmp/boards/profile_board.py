@@ -49,8 +49,8 @@ def profile_on_board(
     Returns
     -------
     Profile
-        Instructions of each operator, from the passing of its arguments to its return, without
-        those of the hooks.
+        Instructions of each operator, from the passing of its arguments to its return. Instructions
+        of the hooks are not counted.
 
     Raises
     ------

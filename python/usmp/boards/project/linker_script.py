@@ -20,8 +20,8 @@ def print_linker_script(
 ) -> str:
     """Return the script: code and constants in read-only memories, pools in their sections.
 
-    `lasting` are memories with states that survive a reset. These states come first, so that other
-    code and variables do not move them. `addresses` are fixed addresses of pools, by memory.
+    `lasting` are memories with states that survive a reset. These states come first, so that new
+    code or variables do not move them. `addresses` are fixed addresses of pools, by memory.
 
     The stack is at the start of its memory, so that an overflow leaves the memory, where start-up
     code forbids accesses, instead of overwriting variables.

@@ -52,7 +52,7 @@ def set_callbacks(entry: EntryInterface, what: str) -> list[str]:
 
 
 def position(entry: EntryInterface, what: str, tensor: IOTensor) -> str:
-    """Return the C expression for the first byte of a tensor of a run in its file."""
+    """Return the C expression for the position of a tensor in the file, in bytes, for a run."""
     tensors = entry.inputs if what == "inputs" else entry.results
     preceding = tensors[: tensors.index(tensor)]
     offset = "".join(f" + {size_macro(entry, other)}" for other in preceding)
