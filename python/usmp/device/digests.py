@@ -1,4 +1,4 @@
-"""Digests that tell whether the model on a device is that of an archive."""
+"""Digests that tell whether a device has the model of an archive."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _places(entry: ArchivedEntry, number: int, what: str, name: str) -> list[str
 def _pools(module: ArchivedModule) -> str:
     prefix, pools = module.c_prefix, external_pools(module)
     members = [f"      {_member(module, pool)}," for pool in pools]
-    # An array that omits the bytes before the plan needs a reduced address, computed at run time.
+    # If an array omits the bytes before the plan, reduce its address by these bytes at run time.
     reduced = [
         f"  pools.{pool.c_name} = (const void*)((uintptr_t)pool_{pool.c_name} - "
         f"{pool_macro(module, pool)}_OFFSET);"

@@ -183,7 +183,7 @@ class Session(NotCopied):
         return frame.payload
 
     def _awaited(self, end: float, is_last: Callable[[Frame | None], bool]) -> Frame | None:
-        """Return the first frame that `is_last` accepts; None at `end`, or once it accepts None."""
+        """Return the first frame that `is_last` accepts; None at `end` or if it accepts None."""
         while True:
             rest = end - time.monotonic()
             received = self._line.read(max(rest, 0.0))
