@@ -1,4 +1,4 @@
-"""Removed targets of TVM 0.18, options of targets, and the flags for both."""
+"""Removed targets of TVM 0.18, options of targets, and flags of either."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ TARGET_NAMES: tuple[OldName, ...] = (
     ),
     *(refused(name, _OF_OTHER_KINDS) for name in _KINDS),
 )
-"""Names of targets. A refused name is allowed for an accelerator with patterns."""
+"""Names of targets. A refused name is allowed if an accelerator of this name has patterns."""
 
 _MODELS = {
     "cortex-m0plus": ("rp2040",),
@@ -122,7 +122,7 @@ _OF_ALL_KINDS = (
         )
     ),
 )
-"""Options of both targets; values are `str` of the JSON value, in lower case."""
+"""Options of targets "c" and "llvm"; values are `str` of the JSON value, in lower case."""
 
 C_OPTIONS: tuple[OldName, ...] = (
     mapped(
