@@ -124,7 +124,7 @@ def extent_range(expression: SizeExpression, bounds: Bounds) -> tuple[int, int]:
 def solved(
     expression: SizeExpression, value: int, known: Mapping[str, int]
 ) -> tuple[str, int] | None:
-    """Return the size that follows from the value of an expression, and its value.
+    """Return the name and the value of the size that follows from the value of an expression.
 
     Parameters
     ----------

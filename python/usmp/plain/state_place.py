@@ -28,8 +28,8 @@ class StatePlace:
     alignment
         required alignment of the offset, in bytes.
     initial_value
-        a digest of its value before the first run; for the flag of a first run, of the names of the
-        states that it marks; empty if unknown.
+        a digest of the value before the first run; for the flag of a first run, a digest of the
+        names of the states that the flag marks; empty if unknown.
     """
 
     name: str
