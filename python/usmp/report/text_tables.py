@@ -38,7 +38,7 @@ class TextTable:
     numbers
         columns that are aligned at the right.
     footer
-        last row, separated from the others.
+        last row; an empty line precedes it on a terminal.
     one_line
         columns of names that are cut in the middle instead of wrapped.
     several_lines
