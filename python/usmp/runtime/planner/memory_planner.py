@@ -261,7 +261,7 @@ class MemoryPlanner(NotCopied):
 
     @property
     def num_plans(self) -> int:
-        """The number of plans so far. Calls without a plan allocate nothing."""
+        """The number of plans made so far. Calls without a plan allocate nothing."""
         return self._num_plans
 
     @property
