@@ -94,7 +94,7 @@ def compile_model(options: argparse.Namespace) -> None:
     check_is_none_of(options.output, options, "the archive")
     check_reports(options)
     with stages(options) as stage:
-        # The summary and the reports show the RAM with inputs and outputs in the workspace.
+        # Summary and reports also show the RAM with inputs and outputs in the workspace.
         compares = not options.quiet or bool(options.report)
         factory = build_model(
             options, stage, compare_workspace_io=compares, reference=options.reference

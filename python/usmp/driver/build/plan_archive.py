@@ -28,7 +28,7 @@ def note_options_of_models(parser: argparse.ArgumentParser, others: Collection[s
     Parameters
     ----------
     others
-        `dest` of each option that does not apply only to models.
+        `dest` of each option that also applies without a model.
     """
     of_models = [
         (action.option_strings[0] if action.option_strings else action.dest, action)

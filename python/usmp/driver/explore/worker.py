@@ -130,7 +130,7 @@ def _evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str
 def _files(shared: Mapping[str, Any], options: Any) -> Iterator[dict[str, str]]:
     """Set the models in the options, and write the files if they were sent.
 
-    Yield the user's path of each written file, by its path on the worker.
+    Yield a dict: path of a written file on the worker -> path of the user's file.
     """
     from usmp.support.process.temporary_folder import temporary_folder
 

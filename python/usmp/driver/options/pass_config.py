@@ -31,7 +31,7 @@ def split_setting(setting: str) -> tuple[str, str]:
 def use_current_options(options: argparse.Namespace) -> list[WrittenName]:
     """Replace names of TVM 0.18 in the `--pass-config` of a command, and return them.
 
-    Drop `--usmp-algorithm` beside `tir.usmp.enable=0`, because TVM 0.18 did not read it then.
+    Drop `--usmp-algorithm` beside `tir.usmp.enable=0`, because TVM 0.18 then ignored it.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def current_settings(settings: Sequence[str]) -> tuple[list[str], list[WrittenNa
         raise UsageError(f"pass option {error}") from error
     if refused := refusal(replaced):
         raise UsageError(refused)
-    # Without old names, keep repeated settings of an option.
+    # If no name was replaced, return `parsed`, which also has repeated settings of an option.
     pairs = current.items() if replaced else parsed
     return [f"{name}={setting_text(value)}" for name, value in pairs], replaced
 

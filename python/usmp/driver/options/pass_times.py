@@ -12,8 +12,8 @@ from tvm.ir.instrument import PassInstrument
 class PassTimes(PassInstrument):  # type: ignore[misc]
     """An instrument that measures passes and their nested passes.
 
-    TVM's `PassTimingInstrument` forgets its times when any context with it ends, and `usmp.build`
-    enters a context of its own.
+    TVM's `PassTimingInstrument` forgets its times when any context that has it ends, and
+    `usmp.build` enters a context of its own.
     """
 
     # Without `__dict__`, an object of C++ cannot have attributes of Python.

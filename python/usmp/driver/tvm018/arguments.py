@@ -28,7 +28,7 @@ def check_old_arguments(function: str, arguments: Mapping[str, object]) -> None:
     UsageError
         arguments are refused; the message names all of them.
     TypeError
-        an argument is unknown, also in TVM 0.18.
+        an argument is unknown, here and in TVM 0.18.
     """
     rows = SECTIONS[f"tvmc.{function}"]
     known = {row.name for row in rows}
@@ -62,7 +62,7 @@ def _texts(value: object, arity: str) -> list[str]:
 
 
 def check_format(file: str | Path, model_format: str) -> None:
-    """Raise UsageError if a format is not supported, or the file has the ending of another one."""
+    """Raise UsageError if a format is not supported, or the file has another format's ending."""
     row = find(MODEL_FORMAT, MODEL_FORMAT[0].name, model_format, [str(file)])
     if row is not None and row.verdict == ACCEPTED:
         return
