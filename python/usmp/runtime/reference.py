@@ -78,7 +78,7 @@ class ReferenceModule(NotCopied):
     def _slid(self, name: str, rows: np.ndarray) -> np.ndarray:
         """Move the new rows of an input into its window, and return the window.
 
-        The reference build takes whole windows, which have the zero point before the first run.
+        The reference build takes whole windows, filled with the zero point before the first run.
         """
         if name not in self._slides:
             return rows
