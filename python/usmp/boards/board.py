@@ -338,14 +338,14 @@ BOARDS: Sequence[Board] = (
 
 
 def workspace_section(memory: str) -> str:
-    """Return the section of workspace pools in a memory. Compilers know its prefix as a section
-    without content in the file."""
+    """Return the section of workspace pools in a memory. From its prefix, compilers know that
+    the section has no content in the file."""
     return f".bss.pool.{memory}"
 
 
 def lasting_section(memory: str) -> str:
-    """Return the section of states that survive a reset of the processor. Compilers know its
-    prefix as a section that is not initialized."""
+    """Return the section of states that survive a reset of the processor. From its
+    prefix, compilers know that the section is not initialized."""
     return f".noinit.{memory}"
 
 

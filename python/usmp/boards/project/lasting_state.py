@@ -40,7 +40,7 @@ def state_check(interface: Interface) -> str:
 
 
 def before_run(interface: Interface, indent: str = "  ") -> str:
-    """Return the statement that invalidates states, because an aborted run writes only a part."""
+    """Return the statement that invalidates states, because an aborted run writes only some."""
     return f"{indent}state_layout = 0;\n" if has_lasting_state(interface) else ""
 
 

@@ -6,7 +6,7 @@ from usmp.codegen.interface.module_interface import Interface
 
 
 def operator_files(interface: Interface) -> dict[str, str]:
-    """Return the files by name; none unless the C calls hooks around operators."""
+    """Return the files by name if the C calls hooks around operators, else no files."""
     if not interface.operator_hooks:
         return {}
     begin, end = interface.operator_hooks
