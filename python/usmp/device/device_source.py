@@ -127,7 +127,7 @@ def print_device(module: ArchivedModule, interface: bytes, code: bytes) -> str:
 
 
 def _assertions(module: ArchivedModule) -> str:
-    """Return assertions that fail to compile with a header that has other sizes."""
+    """Return compile-time assertions that the header has the sizes in the metadata."""
     sizes = {
         f"{tensor_macro(entry, tensor)}_SIZE": tensor.info.size_bytes
         for entry in module.entries.values()

@@ -111,8 +111,8 @@ def _pools(module: ArchivedModule) -> str:
 
 
 def _has_array(pool: ArchivedPool) -> bool:
-    """Return whether the program defines an array for a pool: not for a workspace at a known
-    address, but for constants at any address, which the linker places."""
+    """Return whether the program defines an array for a pool with buffers: constants always have
+    an array, which the linker places; a workspace has one if its address is unknown."""
     return not pool.is_empty and (pool.is_constant or pool.address is None)
 
 

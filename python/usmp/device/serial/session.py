@@ -26,9 +26,9 @@ from usmp.device.serial.port import DeviceError, Line
 from usmp.support.not_copied import NotCopied
 
 ANSWER_SECONDS = 5.0
-"""Time limit of answers, except the first one and those of runs."""
+"""Time limit of answers, except the first answer and answers to runs."""
 _FIRST_ANSWER_SECONDS = 10.0
-"""Time limit of the first answer, in which a device starts."""
+"""Time limit of the first answer, because the device may still be starting."""
 _HELLO_SECONDS = 0.5
 """Time after which an unanswered hello is repeated."""
 _HELLO = struct.Struct(f"<II{DIGEST_BYTES}s{DIGEST_BYTES}sIII")
@@ -125,7 +125,7 @@ class Session(NotCopied):
     def _hello(self) -> Device:
         """Send hello until the device answers.
 
-        Skip earlier bytes, such as messages at its start. If bytes were lost, the device may wait
+        Skip earlier bytes, such as start-up messages. If bytes were lost, the device may wait
         for the rest of a frame: send zeros to complete it.
         """
         seconds = min(_FIRST_ANSWER_SECONDS, self._timeout)
