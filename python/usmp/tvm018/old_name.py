@@ -49,14 +49,14 @@ class OldName:
     to
         arguments or name that replace it, with "{value}"; empty unless MAPPED.
     values
-        values that this row matches, in lower case; empty for all values without an earlier row.
+        values that this row matches, in lower case; empty for all that earlier rows do not match.
     changes_meaning
         whether the result differs from TVM 0.18's, so that `--quiet` does not silence the note.
     arity
         arguments that follow a flag.
     beside
         a shell pattern, in lower case: the row only matches command lines with a matching argument,
-        or without one if the pattern begins with "!"; empty for all command lines.
+        or without such an argument if the pattern begins with "!"; empty for all command lines.
     """
 
     name: str
