@@ -10,11 +10,11 @@ ANY_ADDRESS_MACRO = "TVMGEN_ANY_POOL_ADDRESS"
 
 
 def callback_member(what: str, c_name: str) -> str:
-    """Return the name of the callback for each row of a tensor, in the struct of "inputs" or
+    """Return the struct member with the callback for rows of a tensor; `what` is "inputs" or
     "outputs"."""
     return f"{'read' if what == 'inputs' else 'write'}_{c_name}"
 
 
 def context_member(c_name: str) -> str:
-    """Return the name of the member that is passed to the callback of a tensor."""
+    """Return the struct member with the context that the callback of a tensor receives."""
     return f"{c_name}_context"
