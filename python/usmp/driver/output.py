@@ -72,7 +72,7 @@ def chosen_format(
 
 
 def print_or_write(path: str | None, content: str | Show, is_last: bool = True) -> None:
-    """Print a text, or what `content` prints to a console, or write it to the file `path`."""
+    """Print a text or the output of a `Show` function, or write it to the file `path`."""
     if path is not None:
         from usmp.codegen.write_file import write_file
         from usmp.report.text_tables import printed_text

@@ -54,7 +54,7 @@ class Dimension:
     name
         name as the user writes it.
     option
-        name of the pass option, or of the option of `tvmc compile` with its hyphens.
+        name of the pass option, or flag of `tvmc compile` with its hyphens.
     values
         values to try, as text.
     """

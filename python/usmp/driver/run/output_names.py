@@ -83,8 +83,8 @@ def output_aliases(names: Sequence[str], count: int | None = None) -> dict[str, 
 def load_outputs(path: str, entry: HostEntry) -> dict[str, np.ndarray]:
     """Return the arrays of an .npz file of outputs, by their names in the model.
 
-    Names `output_0`, ..., as `tvmc run --outputs` and TVM 0.18 write them, are aliases. Other names
-    that the model does not have stay unchanged.
+    Names `output_0`, ..., as `tvmc run --outputs` and TVM 0.18 write them, are aliases. Names
+    that are neither aliases nor in the model stay unchanged.
 
     Raises
     ------
