@@ -1,4 +1,4 @@
-"""The facts of a build to compare with another: pools, entries, buffers, operators and sums."""
+"""The facts of a build to compare with another one: pools, entries, buffers, operators and sums."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def peak_intervals(pool: Mapping[str, Any]) -> list[LiveInterval]:
 def operator_at_peak(module: Mapping[str, Any], pool: Mapping[str, Any]) -> int | None:
     """Return the index of the statement at the peak of a pool, or None if it is unknown."""
     index = operator_at(module, peak_intervals(pool))
-    # With several entries, the peak may have no single operator, as one may interrupt another.
+    # Several entries may have no single operator at the peak, as one entry may interrupt another.
     if index is None and not has_several_entries(module) and pool.get("peak_operator") is not None:
         return int(pool["peak_operator"])
     return index

@@ -18,7 +18,7 @@ _FEWEST_ALIKE = 3
 
 def pair_lines(pool: Mapping[str, Any]) -> list[str]:
     """Return lines about why buffers share no more bytes: groups of buffers with a common reason,
-    then single pairs, first those that could share most."""
+    then single pairs, those with the most bytes to share first."""
     pairs = sorted(filter(_possible, pool["pairs"]), key=lambda pair: -_possible(pair))
     functions = pool["operator"]["functions"] if pool["operator"] is not None else []
     lines = []

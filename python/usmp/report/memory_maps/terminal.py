@@ -83,7 +83,7 @@ def _bars(pool: Pool, width: int, full: str, light: str) -> list[Text]:
 
 
 def _largest(pool: Pool, positions: int, width: int, full: str, light: str, cut: str) -> list[Text]:
-    """Return the largest buffers with their live ranges, sorted by the start of these."""
+    """Return the largest buffers with their live ranges, sorted by their first live range."""
     order = sorted(pool.buffers, key=lambda buffer: (-buffer.size_bytes, buffer.name))
     top = sorted(order[:_TOP_BUFFERS], key=lambda b: (b.live_ranges[:1], b.offset_bytes))
     if not top:
