@@ -42,7 +42,7 @@ class ArchivedModule:
     memory_pressure_bytes
         most workspace bytes that are live at once, over all pools.
     search_ended_by
-        as in `MemoryPlan`.
+        as in `usmp.objects.memory_plan.MemoryPlan`.
     metadata
         value of the module in metadata.json, for example for `print_memory_summary`.
     """

@@ -53,7 +53,8 @@ class ArchivedPool:
     memory_pressure_bytes
         most bytes that are live at once; with overlap the peak may be smaller.
     lower_bound_bytes, is_optimal
-        proved lower bound of the peak, and whether the peak is proved optimal (see `PoolBound`).
+        proved lower bound of the peak, and whether the peak is proved optimal (see
+        `usmp.objects.memory_plan.PoolBound`).
     live_at_peak
         names of the buffers that are live at the peak; empty for constants.
     buffers

@@ -25,10 +25,10 @@ from usmp.support.not_copied import NotCopied
 class MemoryPlanner(NotCopied):
     """Runs a function of a module with its tensors in a buffer that all calls share.
 
-    The first call makes a plan, and so does each call with a tensor that does not fit. Plans are
-    for the largest sizes so far, by the algorithms and the checker of the static planner. Other
-    calls allocate nothing. Outputs have their own memory, which is reused only after the caller
-    released all of them.
+    The first call makes a plan, and each call with a tensor that does not fit makes a new one. All
+    other calls allocate nothing. Plans are for the largest sizes so far, by the algorithms and the
+    checker of the static planner. Outputs have their own memory, which is reused only after the
+    caller released all of them.
 
     Several planners may share a module, but a planner runs on one thread at a time, and cannot be
     copied or pickled.
@@ -82,7 +82,7 @@ class MemoryPlanner(NotCopied):
         self._places: TensorPlaces | None = None
         self._num_plans = 0
         tensors = self._facts.tensors
-        # Use a weak reference, because the planner and its memory would keep each other alive.
+        # Use a weak reference, because otherwise planner and memory keep each other alive.
         planner = ref(self)
 
         def replan_if_alive(expected: Sequence[int] | None) -> None:

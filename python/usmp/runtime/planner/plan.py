@@ -20,7 +20,7 @@ _Numbers = NDArray[np.int64]
 
 
 class StorageGroup:
-    """A group of tensors at one offset of the managed buffer, of which no two are live together.
+    """A group of tensors at one offset of the managed buffer. No two of them are live together.
 
     Tensors of different groups may share bytes too.
 
