@@ -14,7 +14,7 @@ from usmp.objects.target.targets import BuildTargets, parse_targets, target_text
 
 
 def board_targets(board: Board | None, targets: BuildTargets) -> BuildTargets:
-    """Return the targets with the core of the board, which the user may leave out.
+    """Return the targets with the core of the board, because users may omit it.
 
     The target "llvm" without -mtriple, which TVM takes for this host, gets the board's options.
 

@@ -14,7 +14,7 @@ from usmp.runtime.c_compiler import BuildError
 
 
 def read_sections(elf: bytes, board: Board) -> list[Section]:
-    """Return the sections of an ELF file that take memory, with their memories, by address.
+    """Return the sections of an ELF file that take memory, sorted by address, with their memories.
 
     The memory of a section outside of the board's memories is "?".
 
