@@ -2,8 +2,8 @@
 
     A5 5A | kind | number | length, 2 bytes | payload | CRC-32 of kind to payload, 4 bytes
 
-Numbers are little-endian. An answer has the number of its request, and the kind with the bit
-`ANSWER` set.
+Numbers are little-endian. An answer has the number and the kind of its request, but with
+the bit `ANSWER` of the kind set.
 """
 
 from __future__ import annotations
