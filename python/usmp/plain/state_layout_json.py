@@ -35,7 +35,7 @@ def layout_document(
 
 def _hashed(state: StatePlace) -> list[Any]:
     described = _described(state)
-    # The alignment does not change the meaning of the bytes.
+    # Omit the alignment, because it does not change the meaning of the bytes.
     del described["alignment"]
     return [state.pool_name, *described.values()]
 
