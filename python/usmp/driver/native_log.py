@@ -23,7 +23,7 @@ def silenced_native_log() -> Iterator[TextIO]:
     If an import fails, TVM warns about its own internals, which would hide the single line of the
     error. Set TVM_LOG_DEBUG to see everything.
 
-    The process has a single stderr, so commands in other threads wait until this one has ended.
+    The process has a single stderr, so commands in other threads wait for the end of this one.
     """
     with _command_lock, _silenced() as user:
         yield user

@@ -27,7 +27,7 @@ class PlannedModule:
     Parameters
     ----------
     memory, operators
-        the values of these keys in metadata.json; operators are None if the file has only a plan.
+        values of "memory" and "operators" in metadata.json; operators are None if missing.
     archive
         the archive that contains the module; None if the file has no C.
     """

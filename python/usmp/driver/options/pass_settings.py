@@ -18,8 +18,8 @@ class PassSettings:
     Parameters
     ----------
     options
-        pass options, such as "tir.usmp.algorithm=hill_climb"; None for those of the current
-        context, which then also has the defaults of the next three fields.
+        pass options, such as "tir.usmp.algorithm=hill_climb"; None for the options of the
+        current context, which then also has the defaults of the next three fields.
     opt_level
         optimization level of the context.
     disabled_pass

@@ -72,7 +72,7 @@ def load(
     Raises
     ------
     UsageError
-        the format or an element type is not that of the file, or an argument is not supported.
+        the format or an element type does not match the file, or an argument is not supported.
     UnsupportedModelError
         the file cannot be read or imported.
     """

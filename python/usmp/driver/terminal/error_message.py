@@ -43,7 +43,7 @@ def one_line(error: Exception) -> str:
 
 
 def _lines(error: Exception) -> list[str]:
-    """Return the lines of the first paragraph, without the middle ones if there are too many."""
+    """Return the lines of the first paragraph, without middle lines if there are too many."""
     lines = [_shortened(line.strip()) for line in _paragraph(error) if line.strip()]
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 2], "...", lines[-1]]

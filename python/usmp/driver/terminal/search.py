@@ -109,7 +109,7 @@ def search_plan(
     KeyboardInterrupt
         Ctrl-C came before there was a plan, or there is neither a plan nor a `refusal`.
     Exception
-        there is no plan; the error is that of `refusal`.
+        there is no plan; `refusal` returned this error.
     """
     stage("loading the solver")
     from usmp_solver.solver import SEARCHES, solve
