@@ -209,7 +209,7 @@ def _measured(described: Mapping[str, Any]) -> Measured:
 
 
 def _instructions(schedules: Sequence[Mapping[str, Any]], functions: Sequence[str]) -> int | None:
-    """Return the instructions of all PrimFuncs, or None if those of any are unknown."""
+    """Return the total instructions of PrimFuncs, or None if any of them has an unknown number."""
     counted = [schedule for schedule in schedules if "instructions" in schedule]
     if not counted or not len(counted) == len(schedules) == len(functions):
         return None

@@ -17,7 +17,7 @@ class Item:
     Parameters
     ----------
     key
-        names that identify the item among those of its kind, such as pool and pool kind.
+        names that identify the item among items of its kind, such as name and kind of a pool.
     values
         values to compare, by name.
     producer

@@ -20,7 +20,7 @@ from usmp.support.text.plain_text import printable
 _PROTOCOL = 4
 """Version of the pickle protocol that PyTorch's viewer reads."""
 _ALIGNMENT = 1 << 20
-"""Alignment of segments in bytes. The first address is not 0, which means no address."""
+"""Alignment of segments in bytes. No segment starts at 0, which means no address."""
 _DEVICE, _STREAM = 0, 0
 _NO_CATEGORY = "unknown"
 """Category of the events of pools, because the viewer fails without a category."""

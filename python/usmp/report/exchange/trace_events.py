@@ -2,7 +2,7 @@
 
 The format is that of Chrome's traces: https://perfetto.dev/docs/getting-started/other-formats. A
 program position is shown as one microsecond. A pool is a process with a counter of the live bytes,
-and with the fewest threads such that buffers of a thread are not live together. Entries are threads
+and with as few threads as the live ranges of its buffers allow. Entries are threads
 of a further process, with a slice for each operator.
 """
 
