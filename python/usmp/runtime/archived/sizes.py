@@ -102,7 +102,7 @@ def read_extents(
     tensor
         value of the tensor in metadata.json.
     shape
-        extents at the upper bounds of sizes, or at the lower bounds of sizes without upper ones.
+        extents at the upper bounds of sizes, or at the lower bounds of unbounded sizes.
     sizes
         symbolic sizes of the entry.
     where
