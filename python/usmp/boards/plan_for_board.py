@@ -26,7 +26,7 @@ class PlanForBoard(ModulePass):
     Parameters
     ----------
     board
-        the board with these memories.
+        the board whose memories contain the pools.
 
     Raises
     ------
