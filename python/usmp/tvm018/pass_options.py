@@ -193,8 +193,8 @@ PASS_CONFIGS: tuple[OldName, ...] = (
     *(accepted(name, _LOWERED_OTHERWISE) for name in _OF_LOWERING),
     *(accepted(name, _NO_GPU) for name in _OF_OTHER_RUNTIMES),
 )
-"""Keys without effect, mapped keys and refused keys, also those of TVM 0.27 for passes that a build
-does not run. Keys that a build reads unchanged have no row."""
+"""Keys without effect, mapped keys and refused keys, including keys of TVM 0.27 for passes that a
+build does not run. Keys that a build reads unchanged have no row."""
 
 BESIDE_ENABLE: tuple[OldName, ...] = tuple(
     accepted(name, f"not read beside {ENABLE}=0, as in TVM 0.18; leave out one of the two")
