@@ -35,7 +35,7 @@ _LARGEST = 2**31 - 1
 
 
 def is_size_expression(value: Any, sizes: Collection[str]) -> bool:
-    """Return whether a JSON value is an expression of these sizes.
+    """Return whether a JSON value is an expression of the allowed sizes.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def _inside(printed: tuple[str, int], loosest: int) -> str:
 
 
 def computed_text(values: Sequence[tuple[str, SizeExpression]], result: SizeExpression) -> str:
-    """Return the text of an expression of sizes and named values, with the definitions of these."""
+    """Return the text of an expression of sizes and named values, with the values' definitions."""
     where = ", ".join(f"{name} = {expression_text(value)}" for name, value in values)
     return f"{expression_text(result)}{f', where {where}' if where else ''}"
 
