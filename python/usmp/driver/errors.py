@@ -23,7 +23,7 @@ def tvmc_exceptions() -> Iterator[None]:
     Raises
     ------
     UsageError
-        replaces another ValueError, and has its text, or an OSError, and names its file.
+        replaces a ValueError, with its text, or an OSError, with the name of the file.
     """
     try:
         yield

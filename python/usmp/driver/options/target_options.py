@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def add_target_options(parser: Any) -> None:
-    """Add an option for each attribute of a target. The help omits options of TVM 0.18."""
+    """Add an option for each attribute of a target. The help omits those only in TVM 0.18."""
     for kind, name in _options():
         is_shown = name in TARGET_OPTIONS.get(kind, ())
         parser.add_argument(

@@ -243,7 +243,7 @@ def run(
     fill_mode
         values of inputs that are not given: "random" (always the same), "zeros" or "ones".
     benchmark
-        whether to measure `repeat` times, after the first run; each is the mean of `number` runs.
+        whether to take `repeat` times after the first run, each the mean time of `number` runs.
         By default, the result has the time of the first run.
     old_arguments
         other arguments of TVM's function; arguments without an effect are accepted with a note.

@@ -219,7 +219,7 @@ class TVMCResult:
 
 
 def _ends_the_process(text: str) -> bool:
-    """Return whether TVM's reader crashes on a text, as on cyclic nodes. Try it in a process."""
+    """Return whether TVM's reader crashes on a text (as on cyclic nodes), in another process."""
     if not sys.executable:
         return False
     return _is_ended(_READ, text)

@@ -40,7 +40,7 @@ def check_steps_option(options: argparse.Namespace) -> None:
 def split_steps(
     entry: HostEntry, given: Mapping[str, np.ndarray], steps: int | None
 ) -> list[dict[str, np.ndarray]]:
-    """Return the arrays of each step: slices of arrays with an axis of steps, and other arrays.
+    """Return the arrays of each step: slices if an array has an axis of steps, else whole arrays.
 
     Raises
     ------

@@ -95,7 +95,7 @@ def _check_command_line(
     if not refused and not (settings and targets):
         return
     reasons = {flag.row.reason for flag in refused}
-    # Omit a target if its reason is part of the reason of a flag, as --target-ethos-u-...
+    # Omit a target if a flag such as --target-ethos-u-... already has its reason.
     others = [
         name
         for name in (*settings, *targets)
