@@ -14,7 +14,7 @@ from elftools.elf.sections import ARMAttributesSection
 
 
 def foreign_machine(content: bytes) -> str | None:
-    """Return the machine of an ELF file, or None if it is the host's or either is unknown."""
+    """Return an ELF file's machine; None if it or the host's is unknown, or they are equal."""
     machine, host = machine_of(content), _host_machine()
     return None if host is None or machine == host else machine
 

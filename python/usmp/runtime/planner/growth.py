@@ -62,7 +62,7 @@ class SizeRecords:
 
     @property
     def is_rising(self) -> bool:
-        """Whether the last plan ended more than `policy.after` consecutive runs with a new plan."""
+        """Whether more than `policy.after` consecutive runs up to the last plan made new plans."""
         return self._in_a_row > self.policy.after
 
     def raised(self, largest: Sequence[int]) -> list[int]:
