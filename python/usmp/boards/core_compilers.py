@@ -28,7 +28,7 @@ def core_compiler(core: str) -> CrossCompiler | None:
 
 
 def module_compiler(metadata: Mapping[str, Any]) -> CrossCompiler | None:
-    """Return the compiler for the board or the core of an archived module; None without either.
+    """Return the compiler for an archived module's board or core, or None if none is known.
 
     Parameters
     ----------

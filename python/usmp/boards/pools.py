@@ -47,7 +47,7 @@ def board_pools(
     workspace, constants, states
         pools of the user.
     io_pool
-        memory of inputs and outputs, without other buffers unless it is a workspace pool too.
+        memory of inputs and outputs, and of other buffers only if it is also a workspace pool.
 
     Raises
     ------

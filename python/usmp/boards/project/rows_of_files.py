@@ -52,7 +52,7 @@ def set_callbacks(entry: EntryInterface, what: str) -> list[str]:
 
 
 def position(entry: EntryInterface, what: str, tensor: IOTensor) -> str:
-    """Return the C expression for the position in bytes of a tensor of a run in the file."""
+    """Return the C expression for the byte offset in the file at which a tensor of a run starts."""
     tensors = entry.inputs if what == "inputs" else entry.results
     preceding = tensors[: tensors.index(tensor)]
     offset = "".join(f" + {size_macro(entry, other)}" for other in preceding)
