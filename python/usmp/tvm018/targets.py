@@ -1,4 +1,4 @@
-"""Removed targets of TVM 0.18, options of targets, and flags of either."""
+"""Removed targets of TVM 0.18, options of targets, and the flags that select or set them."""
 
 from __future__ import annotations
 
