@@ -6,7 +6,7 @@ NO_MEMORY = -3
 """The status of a run whose allocation fails."""
 
 ANY_ADDRESS_MACRO = "TVMGEN_ANY_POOL_ADDRESS"
-"""The macro that allows pools at other addresses than planned; alignments still hold."""
+"""The macro that allows other addresses of pools than the user set; alignments still hold."""
 
 
 def callback_member(what: str, c_name: str) -> str:

@@ -28,7 +28,7 @@ def reference_file(module_part: str) -> str:
 
 
 def largest_reference(compressed_bytes: int) -> int:
-    """Return the size limit in bytes of a reference build that has `compressed_bytes`.
+    """Return the size limit in bytes of a decompressed reference build of `compressed_bytes`.
 
     The ratio of 32 is ample, because C with random weights compresses about 6 to 1.
     """
