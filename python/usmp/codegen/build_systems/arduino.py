@@ -1,8 +1,8 @@
 """An archive as an Arduino library, whose sources and headers must be in `src`.
 
-The files of the Model Library Format keep their places, so `src` has one more file for each, which
-includes it. Only Arduino compiles the content of these sources, because another project may compile
-all sources of the archive.
+The files of the Model Library Format keep their places, so `src` has an added file for each, which
+includes it. The added sources are empty except for Arduino, because another project may compile all
+sources of the archive.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _properties(library: Library) -> str:
         "url": "https://tvm.apache.org",
         "architectures": "*",
         "includes": ",".join(model.header for model in library.models),
-        # Link as .a files, so that only one of the equal allocators of several archives is linked.
+        # Link as .a files, so that one allocator is linked even if several archives contain it.
         "dot_a_linkage": "true",
     }
     return "".join(f"{name}={value}\n" for name, value in fields.items())

@@ -17,9 +17,9 @@ from usmp.plain.model_library_format import METADATA_FILE
 def build_system_files(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files for CMake, Zephyr, ESP-IDF, Arduino and PlatformIO; path -> content.
 
-    There are none if a model is for a board, because the linker script of the board's own project
-    places its pools, or if it has the packed interface, because TVM's runtime calls that
-    interface.
+    The result is empty if any model is for a board, because the linker script of the board's
+    project places the pools. It is also empty if any model has the packed interface, because TVM's
+    runtime calls that interface.
     """
     modules = json.loads(files[METADATA_FILE])["modules"]
     if any("board" in m or m.get("interface_api") == "packed" for m in modules.values()):

@@ -36,7 +36,7 @@ def reads_memory(expr: tirx.Expr, calls: CallResolver) -> bool:
 
 def extern_name(call: Call) -> str | None:
     """Return the function name in a `call_extern` or `call_pure_extern`; None for other calls, and
-    if the name is not a constant."""
+    for names that are not constants."""
     is_extern = isinstance(call.op, Op) and call.op.name in EXTERN_CALLS
     return call.args[0].value if is_extern and isinstance(call.args[0], StringImm) else None
 

@@ -23,7 +23,7 @@ _MIRRORED: dict[type, type] = {
 
 
 def comparison_with_limit(expr: tirx.Expr, calls: CallResolver) -> str | None:
-    """Return the constant value in C of a comparison that the limits of its type decide, or None.
+    """Return a comparison's value as a C constant if the limits of its type decide it, else None.
 
     Compilers warn of comparisons that are always true or false.
     """
@@ -41,7 +41,7 @@ def comparison_with_limit(expr: tirx.Expr, calls: CallResolver) -> str | None:
 
 
 def is_contradiction(expr: tirx.And, calls: CallResolver) -> bool:
-    """Return whether no value of a variable fulfills all its comparisons with constants.
+    """Return whether comparisons with constants leave some variable without a possible value.
 
     Compilers warn of such conditions, which come from kernel windows that lie entirely in padding.
     """

@@ -76,7 +76,7 @@ class ExpressionPrinter:
     Parameters
     ----------
     names
-        C identifier of each variable and buffer in scope, which the caller adds at declarations.
+        C identifier of each variable and buffer in scope; the caller adds one for each declaration.
     scalars
         buffers of one element that are plain C variables.
     functions

@@ -68,7 +68,7 @@ def print_function(
 
 
 def parameter_types(func: tirx.PrimFunc, written: set[int]) -> list[str]:
-    """Return the C type of each parameter; `written` has the indices of those that are written."""
+    """Return the C type of each parameter; `written` has the indices of written parameters."""
     return [_parameter_type(param, index in written) for index, param in enumerate(func.params)]
 
 
@@ -100,7 +100,7 @@ class _FunctionPrinter:
             self.names, self.scalars, functions, helpers, facts.calls
         )
         self.types: dict[str, str] = {}
-        """C types of the parameters and variables declared so far, without mutable scalars."""
+        """C types of the declared parameters and variables, except mutable scalars."""
         self.own_functions: list[str] = []
         """Definitions of outlined functions, which precede the function itself."""
         self.lines: list[str] = []
@@ -115,7 +115,8 @@ class _FunctionPrinter:
             declared.append(f"{type_name} {name}")
         self._statement(self.func.body)
         words = set(re.findall(r"\w+", "\n".join(self.lines)))
-        # Search the text, because the body of a tensor intrinsic is not printed and may use more.
+        # Search the text, because `self.func.body` has uses in tensor intrinsics that are not
+        # printed.
         unused = [self.names[param] for param in self.func.params if self.names[param] not in words]
         self.lines[:0] = [f"  (void){name};" for name in unused]
         start = "static TVMGEN_NOINLINE" if stays_apart else "static"

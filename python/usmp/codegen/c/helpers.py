@@ -26,7 +26,7 @@ def is_helper(name: str) -> bool:
 
 
 def _functions(name: str) -> dict[str, str]:
-    """Return the functions of C files that may be `name` or its callees; name -> definition."""
+    """Return the functions among which are `name` and its callees; name -> C definition."""
     if name in _ARITHMETIC:
         return _ARITHMETIC
     return _ARITHMETIC | tensor_intrinsics(is_of_mve(name))

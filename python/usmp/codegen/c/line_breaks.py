@@ -12,8 +12,8 @@ _WIDTH = 100
 def broken(line: str) -> str:
     """Break a line that is too long at the commas of its outermost list.
 
-    Further lines are aligned with the first element. If that takes far more lines, all elements
-    move to lines below the opening bracket.
+    Further lines are aligned with the first element. If this alignment takes far more lines, all
+    elements move below the opening bracket.
     """
     if len(line) <= _WIDTH or line.endswith("\\"):
         return line
@@ -31,7 +31,7 @@ def broken(line: str) -> str:
     if first_bracket < opening and len(rest) <= _WIDTH:
         return f"{line[: first_bracket + 1]}\n{rest}"
     start = declared.end() if declared and opening < 0 else opening + 1
-    # In the head of a loop, only its last clause is the list.
+    # In the head of a loop, break only the last clause.
     start = max(start, line.rfind("; ", start, commas[0]) + 2)
     ends = [*commas, len(line)]
     elements = [line[a + 1 : b + 1].strip() for a, b in pairwise([start - 1, *ends])]
@@ -42,8 +42,9 @@ def broken(line: str) -> str:
 
 
 def _outermost_list(line: str) -> tuple[int, list[int]]:
-    """Return the position of the first bracket with commas inside, and those of its commas; the
-    position is -1 if a comma is outside of brackets, or if there are no commas."""
+    """Return the position of the first bracket with commas inside, and the positions of these
+    commas. The first position is -1 if a comma is outside of brackets, or if the line has no
+    commas."""
     commas: dict[int, list[int]] = {}
     brackets = [-1]
     for position, character in enumerate(

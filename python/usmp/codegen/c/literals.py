@@ -33,7 +33,7 @@ def float_literal(value: float, dtype: str) -> str:
 def element_literals(elements: np.ndarray, dtype: str) -> list[str]:
     """Return the literals of all elements of an array of TIR type `dtype`.
 
-    They equal the results of the functions above, which are slow and called only where needed.
+    They equal the results of the scalar functions above, which are slower.
     """
     if dtype in ("float32", "float64"):
         numbers = elements.reshape(-1).astype(dtype, copy=False)

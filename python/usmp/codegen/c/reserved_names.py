@@ -1,7 +1,7 @@
 """Identifiers that are reserved in C: keywords, and macros of common headers.
 
-Struct members in the generated header must avoid them, because an application may include any
-header before it.
+Struct members in the generated header must avoid them, because an application may include any other
+header first.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ def is_keyword(identifier: str) -> bool:
 def not_reserved(identifier: str) -> str:
     """Return the C identifier, changed if it is a keyword or may be a macro.
 
-    It gets an underscore at its end. A name that C reserves for compilers gets an `x` in front
-    instead, because with an underscore it could be another reserved name.
+    The changed identifier gets an underscore at its end. A name that C reserves for compilers gets
+    an `x` in front instead, because with an underscore it could be another reserved name.
     """
     if identifier in _RESERVED or _PATTERN.fullmatch(identifier):
         return f"{identifier}_"

@@ -16,7 +16,7 @@ def bits_of(value: float, dtype: str) -> int:
     Raises
     ------
     UnsupportedInC
-        the type is another one, or the value is a float8 number other than zero.
+        the type is none of these, or the value is a float8 number other than zero.
     """
     if value == 0 and dtype.startswith("float8_"):
         return 0x80 if np.signbit(value) else 0

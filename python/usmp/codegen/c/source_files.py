@@ -20,8 +20,8 @@ _FUNCTION = re.compile(
 
 @cache
 def file_of(name: str) -> str:
-    """Return the text of a file, or its expanded template. `x_as_float.c` has the template of
-    `x.c`, which names the differences."""
+    """Return the text of a file, or its expanded template. The template `x.c.in` is expanded to
+    `x.c` and, with other names, to `x_as_float.c`."""
     path = files("usmp.codegen").joinpath("files", name)
     if path.is_file():
         return path.read_text(encoding="utf-8")
@@ -39,8 +39,8 @@ def text_of(name: str) -> str:
 
 @cache
 def functions_of(name: str) -> dict[str, str]:
-    """Return the inline functions of a file: name -> definition. Comments above are left out, an
-    #if directly around is included."""
+    """Return the inline functions of a file: name -> definition. A comment above a function is left
+    out; an #if directly around a function is included."""
     return {match["name"]: match[0] for match in _FUNCTION.finditer(text_of(name))}
 
 
@@ -60,7 +60,7 @@ C_INTRINSICS = _functions_of_all(["arithmetic/fixed_point.c", "tensor_intrin/res
 """The fixed-point functions that quantized operators call."""
 
 C_ARITHMETIC = _functions_of_all(["arithmetic/integers.c", "arithmetic/float_to_integer.c"])
-"""Functions that define operations for the operands for which C leaves them undefined."""
+"""Functions for operations that C leaves undefined for some operands."""
 
 C_SIZES = functions_of("arithmetic/size_arithmetic.c")
 """Arithmetic of sizes that are known at run time only."""
@@ -93,8 +93,8 @@ def is_of_mve(function: str) -> bool:
 
 @cache
 def tensor_intrinsics(of_mve: bool) -> dict[str, str]:
-    """Return the definitions of tensor intrinsics, for cores with MVE or for others, and of their
-    callees. The two are separate, so that only the templates in use are expanded."""
+    """Return the definitions of tensor intrinsics and their callees, for cores with MVE or for
+    other cores. The two sets are separate, so that only the templates in use are expanded."""
     return _functions_of_all(_MVE_FILES if of_mve else _TENSOR_FILES)
 
 
@@ -108,7 +108,7 @@ def mve_macros(functions: Collection[str]) -> str:
 
 
 def with_included(names: Iterable[str]) -> list[str]:
-    """Return files and all that they include, each once and after the files that it includes."""
+    """Return files and the files that they include, without duplicates, included files first."""
     ordered: dict[str, None] = {}
     for name in names:
         included = re.findall(r'^#include "(.*)"$', file_of(name), re.MULTILINE)

@@ -16,7 +16,7 @@ from usmp.tir.nodes import nodes_of
 
 
 def used_variables(body: tirx.Stmt, calls: CallResolver) -> set[Var]:
-    """Return the variables that are used outside of their own and other unused declarations."""
+    """Return the used variables; uses in declarations of unused variables do not count."""
     used: set[Var] = set()
     declared: dict[Var, tirx.Expr] = {}
 
@@ -58,7 +58,7 @@ def scalar_allocations(body: tirx.Stmt) -> set[Var]:
 
 
 def written_only(body: tirx.Stmt) -> set[Var]:
-    """Return the allocations that nothing reads except the stores to them."""
+    """Return the allocations that nothing reads, except stores to the same allocation."""
     loads = Counter(load.source for load in nodes_of(body, TensorLoad))
     for store in nodes_of(body, tirx.BufferStore):
         for part in (store.value, *store.indices):

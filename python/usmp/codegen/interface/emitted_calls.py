@@ -83,7 +83,7 @@ class EmittedCall:
 
     @property
     def macs(self) -> int | None:
-        """The number of multiply-accumulates; None if that of a step is not known."""
+        """The number of multiply-accumulates; None if a step's number is not known."""
         counts = [step.macs for step in self.steps]
         return None if None in counts else sum(count for count in counts if count is not None)
 
@@ -120,8 +120,8 @@ def emitted_calls(mod: IRModule) -> list[EmittedCall]:
 
 
 def model_operators(mod: IRModule) -> dict[str, tuple[ModelOperator, ...]]:
-    """Return the operators of each entry's model file, in order, even those without code. There
-    are none if the file's importer records none."""
+    """Return the operators of each entry's model file, in order, including operators without code.
+    The lists are empty if the file's importer records no operators."""
     return {e: operators_in(mod[entry_function_name(e)].span) for e in entries_of(mod)}
 
 
@@ -172,7 +172,8 @@ def _shapes(
     described = OPERATOR_SHAPES_ATTR.of(func)
     name = SHARED_FUNCTION_ATTR.of(func)
     if described is None and name is not None:
-        # Read the shared function that it calls, which takes integers after its pointers.
+        # Read the shapes of the shared function that `func` calls. It takes integers after
+        # pointers.
         shared, (call,) = mod[str(name)], nodes_of(func.body, Call)
         passed = dict(zip(shared.params, call.args, strict=True))
         integers = {v.name: int(a) for v, a in passed.items() if isinstance(a, tirx.IntImm)}

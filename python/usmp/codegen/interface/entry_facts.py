@@ -68,8 +68,8 @@ def entries_of_buffers(
 ) -> list[str]:
     """Return the entries to which buffers that are live together belong.
 
-    There are several if they may run at once, or if the buffers are scratch memory of an operator
-    that all of them call. There is none if only states are live.
+    There are several entries if they may run at once, or if the buffers are scratch memory of an
+    operator that all these entries call. There is no entry if only states are live.
 
     Parameters
     ----------

@@ -124,8 +124,8 @@ class EntryInterface:
         return [tensor for tensor in self.inputs if tensor.info.is_updated]
 
     def only_reads(self, tensor: IOTensor) -> bool:
-        """Return whether an input may be in read-only memory: neither a run writes it, nor the
-        application through the struct of `map_inputs`."""
+        """Return whether an input may be in read-only memory. A run must not write the input, and
+        the application must not write it through the struct of `map_inputs`."""
         return not (self.has_workspace_io or tensor.is_written or tensor.info.is_updated)
 
     @property
@@ -140,8 +140,8 @@ class EntryInterface:
 
     @property
     def tensor_structs(self) -> list[str]:
-        """The structs, of `inputs` and `outputs`, that a run takes. If tensors are in the
-        workspace, it takes only structs with callbacks or sizes."""
+        """The names of the structs that a run takes, from "inputs" and "outputs". If tensors are in
+        the workspace, a run takes only structs with callbacks or sizes."""
         both = (("inputs", self.inputs), ("outputs", self.outputs))
         if not self.has_workspace_io:
             return [struct for struct, _ in both]
@@ -231,7 +231,7 @@ def _io_tensors(
         for infos, names in zip((inputs, outputs), by_rows, strict=True)
         for info in infos
     ]
-    # With tensors in the workspace, indices of parameters are not indices of tensors.
+    # With tensors in the workspace, the PrimFunc has no parameters for inputs and outputs.
     main = module_facts(mod).of(entry_function_name(entry))
     written = set() if places else main.written_parameters
     windows = input_windows(mod)
@@ -272,9 +272,9 @@ def member_names(
     """Return the C names of the inputs and outputs of each entry, inputs first.
 
     They are members of two structs, and macro names begin with them in capitals. So tensors of
-    different sizes need names that differ in capitals too, and that differ from the names of the
-    workspace and its pools. So do tensors of two entries if their quantization differs: `b_x` of
-    entry `a` and `x` of entry `a_b` would have equal macro names.
+    different sizes need names that differ even in capitals, and that differ from the names of the
+    workspace and its pools. Tensors of two entries with different quantization need them too,
+    because `b_x` of entry `a` and `x` of entry `a_b` would have equal macro names.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def member_names(
     by_rows
         for some entries, the names of the inputs and of the outputs that have callbacks.
     names_018
-        the entries whose outputs have their names of TVM 0.18 instead of those in the model.
+        the entries whose outputs have the names that TVM 0.18 gave, instead of the model's names.
     """
     holders: dict[str, tuple[str, TensorInfo | None]] = {
         name: ("", None) for name in ["WORKSPACE", *pool_macros]

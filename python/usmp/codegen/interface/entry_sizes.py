@@ -17,7 +17,7 @@ ERROR_SIZE = -2
 ERROR_SIZE_MACRO = "ERROR_SIZE"
 """Name of the macro for `ERROR_SIZE`, after the module's prefix."""
 TAKEN_MACROS = ("ERROR",)
-"""Names that tensors may not have in macros, so that `ERROR_SIZE` is not a tensor's size."""
+"""Names that tensors may not have in macros, so that no size macro is called `ERROR_SIZE`."""
 _SizeBounds: TypeAlias = "tuple[int, int | None]"
 
 
@@ -33,7 +33,7 @@ def bounds_of(sizes: Sequence[EntrySize]) -> Bounds:
 
 
 def noted_bounds(sizes: Sequence[EntrySize]) -> Bounds:
-    """Return the range of each size up to the value with which shapes are recorded."""
+    """Return the range of each size, from its lower bound to `noted_value`."""
     return {size.name: (size.lower_bound, size.noted_value) for size in sizes}
 
 
@@ -48,7 +48,7 @@ def name_sizes(
     """Return the sizes of each entry with their C names.
 
     The names are members of the inputs' struct, and macro names begin with them in capitals. So
-    sizes with different bounds need names that differ in capitals too.
+    sizes with different bounds need names that differ even in capitals.
 
     Parameters
     ----------

@@ -196,7 +196,8 @@ def _pools(mod: IRModule) -> list[PoolParameter]:
 
 def _own_pool_of_states(mod: IRModule) -> set[str]:
     """Return the name of the user's pool for states, if there is one. Its content may survive a
-    restart, because a check at start-up, with `reset`, replaces zeroing."""
+    restart, because start-up code does not zero it: a check calls `reset` only if the content is
+    not valid."""
     pool = state_pool_of(mod)
     return set() if pool is None else {str(pool.pool_name)}
 

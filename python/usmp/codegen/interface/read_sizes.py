@@ -39,7 +39,7 @@ def with_sizes(
     Raises
     ------
     ValueError
-        the sizes are not possible in C, or with the executor.
+        C or the executor does not support the sizes.
     """
     has_only_main = [entry.name for entry in entries] == [ONLY_ENTRY]
     for entry in entries:

@@ -157,5 +157,5 @@ LLVM_ARITHMETIC: dict[str, tuple[Callable[..., Expr], tuple[str, ...]]] = {
         for source in ("float32", "float64")
     },
 }
-"""Name of a function in C -> its result as TIR, as a function of `Bindings` and the arguments, and
-the types of the arguments."""
+"""Name of a C function -> a function that returns its result as TIR from `Bindings` and the
+arguments, and the types of the arguments."""

@@ -65,7 +65,7 @@ def _is_known(call: Call) -> bool:
 
 
 def _without_allocations(func: tirx.PrimFunc) -> tuple[tirx.PrimFunc, list[tirx.Var]]:
-    """Return the function with its allocations as further parameters, and their buffers.
+    """Return the function with parameters instead of allocations, and the allocated buffers.
     Allocations may be too large for the stack."""
     pointers: list[tirx.Var] = []
     buffers: list[tirx.Var] = []

@@ -385,5 +385,5 @@ LLVM_INTRINSICS: dict[str, tuple[Intrinsic, tuple[str, ...]]] = {
     arithmetic_function("subtract", "int64"): (_signed(_difference_64), ("int64",) * 2),
     arithmetic_function("multiply", "int64"): (_signed(_product_64), ("int64",) * 2),
 }
-"""Name of a function in C -> its result as TIR, as a function of `Bindings` and the arguments, and
-the types of the arguments."""
+"""Name of a C function -> a function that returns its result as TIR from `Bindings` and the
+arguments, and the types of the arguments."""

@@ -127,7 +127,8 @@ def _built(functions: Mapping[GlobalVar, tirx.PrimFunc], target: Target) -> tvm.
 def _failing(
     functions: Mapping[GlobalVar, tirx.PrimFunc], target: Target, error: Exception
 ) -> tuple[str, Exception]:
-    """Return the first operator that TVM cannot compile and its error; else the model, `error`."""
+    """Return the first operator that TVM cannot compile, with its error. If each operator compiles
+    alone, return the model with `error`."""
     for variable, func in functions.items():
         called = {c.op: functions[c.op] for c in nodes_of(func.body, Call) if c.op in functions}
         try:
@@ -139,7 +140,7 @@ def _failing(
 
 def _checked(name: str, func: tirx.PrimFunc) -> tirx.PrimFunc:
     """Return `func`, with result type int32 if it has a `return 0`. Raise if a constant is in no
-    pool, a tensor is of bfloat16, or `func` returns another value."""
+    pool, a tensor is of bfloat16, or `func` returns a value other than 0."""
     for stmt in nodes_of(func.body, tirx.AllocBuffer):
         if CONSTANT_DATA_ATTR.is_on(stmt):
             raise UnsupportedByLLVM(f"{name}: constant {stmt.buffer.name} is in no constant pool")

@@ -96,8 +96,8 @@ def image_layout(mod: IRModule) -> dict[str, dict[str, Any]]:
 
 
 def merged_operators(mod: IRModule) -> dict[str, dict[str, list[str]]]:
-    """Return the functions that operators share, with the names of their callers. If there are
-    none, the key is there only if the code should be small."""
+    """Return the functions that operators share, with the names of their callers. Without shared
+    functions, the key is present only if the user asked for small code."""
     merged = {str(v.name_hint): merged_functions(func) for v, func in mod.functions.items()}
     if not any(merged.values()) and CODE_ATTR.of(mod) != SMALL:
         return {}
@@ -105,8 +105,8 @@ def merged_operators(mod: IRModule) -> dict[str, dict[str, list[str]]]:
 
 
 def operator_order(mod: IRModule) -> dict[str, Any]:
-    """Return the most live bytes, over all entries, in the importer's order and in the chosen one,
-    and their lower bound, if there are several orders."""
+    """Return the high-water marks of the importer's and the chosen operator order, and their lower
+    bound, in bytes. Return {} if no orders were compared."""
     orders = [line.details for line in compared_of(mod) if line.stage == ORDER and line.details]
     if not orders:
         return {}

@@ -93,7 +93,7 @@ def _tensors(owner: EntryInterface, tensors: list[IOTensor]) -> dict[str, Any]:
 
 
 def ram(mod: IRModule, interface: Interface) -> dict[str, int]:
-    """Return the RAM of the entries that take most at once, without the stack, in bytes."""
+    """Return the RAM, in bytes and without the stack, of the concurrent entries that take most."""
     outside = most_bytes_at_once(
         {entry.name: entry.outside_bytes for entry in interface.entries},
         {frozenset((e.name, other)) for e in interface.entries for other in e.concurrent_with},

@@ -38,7 +38,7 @@ def without_vectors_of_hosts(
     mod: IRModule, interface: Interface, definitions: Mapping[str, str]
 ) -> list[str]:
     """Return the helper functions to print: without the x86 vectors if the code is for a
-    microcontroller, because it runs on hosts in tests only."""
+    microcontroller, because such code runs on x86 in tests only."""
     if _core(mod, interface) == PORTABLE:
         return list(definitions.values())
     of_x86 = functions_of("tensor_intrin/dot_vectors.c")

@@ -126,7 +126,8 @@ def _where_tensors_are(interface: Interface, entry: EntryInterface) -> list[list
 
 
 def _where_others_are(entry: EntryInterface, write: str) -> list[list[str]]:
-    """Describe where the other tensors are if some are passed by rows."""
+    """Describe where the tensors that are not passed by rows are, if any tensor is passed by
+    rows."""
     inputs, outputs = (
         any(not tensor.is_by_rows for tensor in tensors)
         for tensors in (entry.inputs, entry.outputs)

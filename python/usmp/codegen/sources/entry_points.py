@@ -194,8 +194,8 @@ def _run_definition(interface: Interface, entry: EntryInterface, main: MainFunct
 
 
 def _reset_definition(interface: Interface) -> list[str]:
-    """Return the reset function. It zeros the states, because the first run initializes them if it
-    finds zeros."""
+    """Return the reset function. It zeros the states, because a run that finds zeros initializes
+    them."""
     if not interface.states:
         return []
     lines = [f"{reset_declaration(interface)} {{"]

@@ -63,7 +63,7 @@ def _declarations(interface: Interface) -> list[str]:
 def run_declaration(interface: Interface, entry: EntryInterface) -> str:
     """Return the declaration of the function that runs an entry, without the semicolon.
 
-    As in TVM 0.18, it takes no inputs and outputs if they are in the workspace, but it takes
+    As in TVM 0.18, the function takes no structs of inputs and outputs in the workspace, except
     structs with callbacks or sizes. (RFC 0009 of apache/tvm-rfcs, use case U4.)
     """
     parameters = [f"struct {entry.prefix}_{name}* {name}" for name in entry.tensor_structs]

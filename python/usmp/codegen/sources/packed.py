@@ -29,7 +29,7 @@ _CODES = {
     "int": "kDLInt",
     "uint": "kDLUInt",
 }
-"""Element types without their bits -> type codes of DLPack."""
+"""Name of an element type without its number of bits -> type code of DLPack."""
 
 
 @dataclass(frozen=True)

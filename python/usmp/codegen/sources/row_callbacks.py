@@ -64,7 +64,8 @@ def adapter_symbols(entry: EntryInterface) -> list[str]:
 
 
 def print_adapters(entry: EntryInterface) -> list[str]:
-    """Return functions of a single type that call the callbacks, whose types depend on tensors."""
+    """Return adapters, which have one type and call the callbacks, which have the tensors'
+    types."""
     definitions = []
     for struct, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
         const, data = _DATA[struct]
@@ -106,7 +107,7 @@ def handles_of_rows(entry: EntryInterface) -> list[str]:
 
 
 def handle(what: str, tensor: IOTensor) -> str:
-    """Return the name of the handle of a tensor, whose address the main function takes."""
+    """Return the name of a tensor's handle; the main function takes the handle's address."""
     return f"{callback_member(what, tensor.c_name)}_rows"
 
 

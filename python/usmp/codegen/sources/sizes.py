@@ -59,7 +59,7 @@ def c_extent(
 
 
 def _rounding_down(expression: SizeExpression, bounds: Bounds, largest: int) -> SizeExpression:
-    """Return an expression with the same value in C's division: its dividends are not negative."""
+    """Return an equal expression without negative dividends, for which C's division is right."""
     if not isinstance(expression, list):
         return expression
     operator, *sides = expression
@@ -90,8 +90,8 @@ def bounds_text(size: EntrySize) -> str:
 
 
 def size_checks(entry: EntryInterface, macro_prefix: str, owner: str) -> list[str]:
-    """Return the statements at the start of a run that end it, before it writes anything, if a size
-    is out of its range, or an input or output is too large for its indices.
+    """Return the checks of sizes at the start of a run. They end the run, before it writes
+    anything, if a size is out of its range, or an input or output is too large for its indices.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def bytes_macro(entry: EntryInterface, tensor: IOTensor) -> tuple[str, str]:
     Raises
     ------
     ValueError
-        an extent may overflow these bits.
+        an extent may not fit into 32 or 64 bits.
     """
     extents = tensor.symbolic_extents
     constant = int(tvm.DataType(str(tensor.info.dtype)).itemsize)
