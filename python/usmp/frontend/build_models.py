@@ -28,7 +28,7 @@ def import_models(
     Parameters
     ----------
     mod
-        a module, the path of a model file, a list of them, or several by name.
+        a module or the path of a model file; or a list of them; or a mapping from names to them.
     shared_state
         whether states of the same name are shared between models.
     max_sizes, input_shapes
@@ -39,8 +39,8 @@ def import_models(
     UnsupportedModelError
         a file cannot be read, or static C cannot express its model.
     ValueError
-        two models have one name, shapes are given for a module, or no model has a named size or
-        input.
+        two models have the same name, shapes are given for a module, or no model has a size or
+        input that the user names.
     TypeError
         a model is neither a module nor a path.
     """

@@ -46,7 +46,7 @@ class DescribedState:
     bytes
         its size in bytes.
     changed
-        whether the entry writes the state, or only reads it.
+        whether the entry writes the state; other entries only read it.
     """
 
     name: str
@@ -76,7 +76,7 @@ class DescribedSize:
 
 
 States: TypeAlias = "list[DescribedState] | None"
-"""None if they are unknown because the model cannot be imported."""
+"""The states; None if they are unknown because the model cannot be imported."""
 
 
 @dataclass(frozen=True)

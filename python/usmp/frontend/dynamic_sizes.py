@@ -35,7 +35,7 @@ class AskedSizes:
     max_sizes
         name of a size in the files -> largest value; None for a size without an upper bound.
     is_for_one_model
-        whether every model must have each name; otherwise one of several models must.
+        whether every model must have each name that the user gives; otherwise, one must.
     requires_bounds
         whether a size without a bound is refused.
     input_shapes
@@ -85,7 +85,7 @@ class AskedSizes:
         return numbers
 
     def read_sizes(self, names: Sequence[str]) -> None:
-        """Record the names of a model's sizes, and check the user's names if it is the only one."""
+        """Record the names of a model's sizes. Check the user's names if only one model is read."""
         self.known += names
         if self.is_for_one_model:
             self.check_all_known()

@@ -20,7 +20,7 @@ def check_input_shapes(shapes: Mapping[str, Sequence[int]]) -> dict[str, list[in
     Raises
     ------
     ValueError
-        an extent is not.
+        an extent is not such an integer.
     """
     for name, shape in shapes.items():
         for extent in shape:

@@ -62,10 +62,10 @@ def import_model(
     max_operators
         the limit of the number of operators after functions are inlined and loops unrolled.
     max_sizes
-        name of a dynamic size -> largest value, or None for no limit. The name comes from
-        an `.onnx` file, or else consists of an input and an axis, as `x_1`. The range of a
-        `torch.export.Dim` limits its size, too. A dynamic first extent of an input without an
-        option is a batch of 1.
+        name of a dynamic size -> largest value, or None for no limit. The name comes from an
+        `.onnx` file, or else consists of an input and an axis, as `x_1`. The range of a
+        `torch.export.Dim` limits its size, too. A dynamic first extent of an input is a batch of 1
+        unless an option names it.
     input_shapes
         name of an input -> shape, to give dynamic sizes a fixed value.
 
@@ -85,8 +85,8 @@ def import_model(
         imported, the file may run code and is not trusted, or the model exceeds a limit or has a
         size without a limit; or methods disagree on a buffer of one name.
     ValueError
-        a method has a name that no C function can have; no model has a named input or size, or
-        its shape or limit is not of positive integers, or contradicts the model.
+        a method has a name that no C function can have; no model has an input or size that an
+        option names; or a shape or limit is not of positive integers, or contradicts the model.
     TypeError
         `path` is not a path, but for example a loaded model.
     """
@@ -110,7 +110,7 @@ def import_with_sizes(
     max_model_bytes: int = MODEL_BYTES,
     max_operators: int = OPERATORS,
 ) -> IRModule:
-    """Import a model, which may be one of several with the same `asked`. After the last one, the
+    """Import a model, which may be one of several with the same `asked`. After the last model, the
     caller must call `asked.check_all_known`."""
     limits = Limits(max_model_bytes, max_operators)
     if isinstance(path, Mapping):
@@ -137,8 +137,8 @@ def read_model_file(
     Raises
     ------
     UnsupportedModelError
-        the file is missing, empty or of an unknown format, the reader raises it, or a package that
-        the reader needs is missing.
+        the file is missing, empty or of an unknown format, the reader refuses the model, or a
+        package that the reader needs is missing.
     TypeError
         `path` is not a path.
     """
@@ -248,7 +248,7 @@ def _content_for_pytorch(content: bytes, folder: Path) -> bytes:
 
 
 Importer: TypeAlias = Callable[[bytes, Path, bool, Limits, AskedSizes], IRModule]
-"""A function of a file's content and folder, whether the file is trusted, limits, and sizes."""
+"""A function of the file's content, its folder, whether it is trusted, limits, and asked sizes."""
 
 _IMPORTERS: dict[str, Importer] = {
     ".tflite": _import_tflite,

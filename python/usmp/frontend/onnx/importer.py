@@ -141,7 +141,7 @@ def _branches(graph: onnx.GraphProto) -> set[str]:
 
 
 class _Unprinted(BaseException):
-    """A carrier of an error past TVM's importer, which prints each `Exception` to stdout."""
+    """A carrier of an error through TVM's importer. TVM would print an `Exception` to stdout."""
 
 
 class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]

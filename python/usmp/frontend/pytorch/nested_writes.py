@@ -49,7 +49,7 @@ class NestedWrite:
 
 
 def nested_writes(nodes: Iterable[Any]) -> dict[Any, NestedWrite]:
-    """Return node that inserts a written selection into its tensor again -> the write."""
+    """Return the writes, by the node that inserts the written selection into its tensor again."""
     puts: dict[Any, Any] = {}
     writes: dict[Any, NestedWrite] = {}
     for node in nodes:

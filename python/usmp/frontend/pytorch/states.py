@@ -110,7 +110,7 @@ def updated_inputs(program: Any) -> dict[str, str]:
 
 
 def kept_tensors(program: Any, kept: Collection[str]) -> list[KeptTensor]:
-    """Return the tensors of the qualified names `kept` that the program reads or changes."""
+    """Return those tensors, among the qualified names `kept`, that the program reads or changes."""
     after = changed_tensors(program)
     read = {node.name for node in program.graph.nodes if node.op == "placeholder" and node.users}
     return [

@@ -53,11 +53,11 @@ _ITEM_BYTES = {
 def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Model:
     """Check that a file can be imported, and return its model.
 
-    Every index is in range, every dense constant has the bytes of its shape, tensors (but variables
-    and empty ones) are written before they are read, and inputs have fixed shapes (a dynamic batch
-    becomes the batch that the file stores). Tensors stay within `limits`. The subgraphs of the
-    signatures (see `signatures_of`) may run others by CALL_ONCE (see `called_once`), and by control
-    flow without recursion (see `check_subgraphs`).
+    Every index is in range, every dense constant has the bytes of its shape, tensors (except
+    variables and empty tensors) are written before they are read, and inputs have fixed shapes (a
+    dynamic batch becomes the batch that the file stores). Tensors stay within `limits`. The
+    subgraphs of the signatures (see `signatures_of`) may run others by CALL_ONCE (see
+    `called_once`), and by control flow without recursion (see `check_subgraphs`).
 
     Raises
     ------
@@ -267,7 +267,7 @@ def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) ->
             if index != _MISSING:
                 _check_index(index, tensors, label, "tensor")
                 if name.startswith(CUSTOM) and index not in written:
-                    # Nothing writes the scratch tensors of compiled operators, which are refused.
+                    # Refuse compiled operators, which list scratch tensors that nothing writes.
                     raise UnsupportedModelError(f"{label} ({name}): {reason_against(name)}")
                 _check_written(graph, index, written, label)
         for index in vector(operator, "Outputs"):

@@ -237,7 +237,7 @@ class Context:
 def dequantized(
     builder: relax.BlockBuilder, value: relax.Expr, quantization: quantized.Quantization | None
 ) -> relax.Expr:
-    """Return `value`, integers with a quantization or else float16, converted to float32."""
+    """Return `value` converted to float32; it has integers with a quantization, or float16."""
     if quantization is None:
         return relax.op.astype(value, "float32")
     if quantization.is_per_tensor:

@@ -149,7 +149,8 @@ class KeptTensors:
         return handles
 
     def _named(self, operator: TfliteOperator) -> Variable:
-        """Return the variable that a VAR_HANDLE names; without a container, the first so named."""
+        """Return the variable that a VAR_HANDLE names: without a container, the first of the
+        name."""
         options = operator.options(tflite.VarHandleOptions)
         container, name = _text(options.Container()), _text(options.SharedName())
         by_container = self.variables.setdefault(name, {})

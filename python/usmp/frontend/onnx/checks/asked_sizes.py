@@ -176,7 +176,7 @@ def _stacked(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> Size
 
 
 def _scatter(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> Size:
-    """Return the size of the importer's table of the positions of all elements."""
+    """Return the size of the importer's table, which has the position of each element."""
     indices = operands[1]
     if indices.value is None:
         return _NOTHING

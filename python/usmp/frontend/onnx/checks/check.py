@@ -151,7 +151,8 @@ def _resolve_input_shapes(graph: onnx.GraphProto, asked: AskedSizes) -> list[Dyn
     for value in values:
         for dim in value.type.tensor_type.shape.dim:
             if not _is_fixed(dim):
-                # Inputs have a name by now; extents of other tensors follow from the inputs.
+                # Dynamic extents of inputs have names by now; extents of other tensors follow from
+                # them.
                 dim.ClearField("dim_value")
             size = by_name.get(dim.dim_param)
             if size is None:
@@ -164,7 +165,7 @@ def _resolve_input_shapes(graph: onnx.GraphProto, asked: AskedSizes) -> list[Dyn
 
 
 def _name_extents(inputs: Sequence[onnx.ValueInfoProto]) -> None:
-    """Name the extents that have neither a number nor a name after their input and axis."""
+    """Name each unnamed dynamic extent after its input and axis."""
     dims = [
         (value, axis, dim)
         for value in inputs

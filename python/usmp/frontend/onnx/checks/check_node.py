@@ -122,7 +122,7 @@ def check_inferred(
     if schema is None or any(a.HasField("g") or a.graphs for a in node.attribute):
         return
     if node.op_type == "OneHot" or node.op_type.startswith("Optional"):
-        # ONNX refuses valid nodes here: scalars for OneHot, plain tensors for optional ones.
+        # ONNX refuses valid inputs here: scalars of OneHot, plain tensors of optional operators.
         return
     inputs = [(n, o) for n, o in zip(node.input, operands, strict=True) if n]
     types = {name: operand.onnx_type for name, operand in inputs}

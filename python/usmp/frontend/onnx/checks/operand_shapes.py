@@ -136,7 +136,8 @@ def _block(attributes: Mapping[str, Any]) -> int:
 
 
 def _pad(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
-    """Check the widths: mirroring needs a source for each padded element, `edge` at least one."""
+    """Check the widths: mirroring needs a source for each padded element, `edge` needs one
+    element."""
     mode = bytes(attributes.get("mode", b"constant"))
     shape, widths = operands[0].extents, operands[1].integers
     if "pads" in attributes:
@@ -243,7 +244,7 @@ def _concat(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
     extents = [operand.extents for operand in operands]
     shapes = [shape for shape in extents if shape is not None]
     if not shapes or len({len(shape) for shape in shapes}) > 1:
-        # The axis was checked for the first rank only, so whole shapes must agree.
+        # Compare whole shapes, because the axis was checked for the rank of the first input only.
         others = shapes
     else:
         axis = axis_of(int(attributes["axis"]), len(shapes[0]))

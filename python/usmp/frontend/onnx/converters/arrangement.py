@@ -162,8 +162,9 @@ def sequence_insert(node: OnnxNode) -> Expr | None:
 
 
 def split_to_sequence(node: OnnxNode) -> Expr:
-    """Convert `SplitToSequence` to a tuple of parts. A scalar is the size of all parts; the last
-    may be smaller. Without a size, parts are single slices, and `keepdims` 0 removes their axis."""
+    """Convert `SplitToSequence` to a tuple of parts. A scalar is the size of all parts, but the
+    last part may be smaller. Without a size, parts are single slices, and `keepdims` 0 removes
+    their axis."""
     data, sizes = node.required(0), node.constant(1, "the sizes of the parts")
     shape = shape_of(data)
     axis = axis_of(int(node.attributes.get("axis", 0)), len(shape))

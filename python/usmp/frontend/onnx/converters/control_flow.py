@@ -164,7 +164,7 @@ def _loop(node: OnnxNode, scope: Scope) -> list[Expr]:
     carried = [node.required(index) for index in range(2, len(node.inputs))]
     graph = scope.graph("body")
     captured = scope.captured([graph])
-    # Induction: the loop runs all its trips if a true condition implies a true one after it.
+    # By induction, the loop runs all its trips if a true condition stays true in an iteration.
     types = [relax.TensorType((), "int64"), np.array(True), *(value.ty for value in carried)]
     goes_on = onnx.GraphProto()
     goes_on.CopyFrom(graph)
@@ -266,7 +266,8 @@ def _move_axis(node: OnnxNode, tensor: Expr, source: int, target: int, is_revers
 
 
 def _give_outputs_nodes(graph: onnx.GraphProto) -> None:
-    """Write each output by an Identity node, because outputs may be inputs, constants or equal."""
+    """Write each output by an Identity node, because outputs may be inputs, constants or one tensor
+    twice."""
     names = {name for node in graph.node for name in (*node.input, *node.output)}
     names |= {value.name for value in (*graph.input, *graph.initializer, *graph.output)}
     for index, output in enumerate(graph.output):

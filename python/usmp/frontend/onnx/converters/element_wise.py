@@ -92,7 +92,7 @@ def celu(node: OnnxNode) -> Expr:
 
 
 def gemm(node: OnnxNode) -> OnnxNode | None:
-    """Leave out the third input of `Gemm` if its factor is 0, because it may be infinite."""
+    """Leave out the third input of `Gemm` if its factor is 0, because infinity times 0 is NaN."""
     if node.attributes.get("beta", 1.0) != 0 or node.input(2) is None:
         return None
     return replace(node, inputs=node.inputs[:2])

@@ -19,7 +19,7 @@ _SPARE = 5.0
 
 
 def qlinear_softmax(node: OnnxNode) -> Expr:
-    """Convert `QLinearSoftmax` over one axis, or before opset 13 over all axes from one on.
+    """Convert `QLinearSoftmax` over an axis; before opset 13, over this axis and all after it.
 
     Elements become exponentials of their distance from the maximum, from a table. Quotients by the
     sum are multiplied by floor(1 / output scale). Source: onnxruntime,

@@ -33,8 +33,8 @@ def dynamic_quantize_linear(node: OnnxNode) -> Expr:
 
 
 def product_of_integers(node: OnnxNode) -> Expr | None:
-    """Convert `MatMulInteger` of matrices with one zero point, or one a column of the weight, which
-    stays stored as integers. TVM converts vectors and other zero points."""
+    """Convert `MatMulInteger` of matrices with one zero point, or one for each column of the
+    weight. The weight stays stored as integers. TVM converts vectors and other zero points."""
     left, right = node.required(0), node.required(1)
     first, second = (_zero_point(node, index) for index in (0, 1))
     columns = int(right.ty.shape[-1]) if right.ty.shape else 0

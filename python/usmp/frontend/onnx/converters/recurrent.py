@@ -280,7 +280,8 @@ def _activation(name: str, values: dict[str, list[float]], has_defaults: bool) -
 
 
 def _weights(node: OnnxNode, shapes: _Shapes, direction: int) -> Weights:
-    """Return the weights of one direction; constant biases are added, unless a GRU needs both."""
+    """Return the weights of one direction. The sum of two constant biases replaces them, unless a
+    GRU needs both."""
     data, hidden = (_part(node, index, direction) for index in (1, 2))
     if node.input(3) is None:
         return Weights(data, hidden)

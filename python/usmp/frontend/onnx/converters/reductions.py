@@ -18,7 +18,7 @@ _OF_EACH_ELEMENT: Mapping[str, Callable[[Expr], Expr]] = {
     "ReduceSumSquare": lambda data: relax.op.multiply(data, data),
     "ReduceLogSum": relax.op.log,
 }
-"""Reduction -> its result over no axis, where that is not the identity."""
+"""Reduction -> its element-wise function over no axis; other reductions are the identity then."""
 
 _OF_FLOATS = frozenset({"ReduceLogSum", "ReduceLogSumExp", "ReduceL2"})
 

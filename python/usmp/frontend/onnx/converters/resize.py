@@ -2,7 +2,7 @@
 
 The position of each output element in the input is known at compile time, so each axis gets a table
 of the elements to read and their weights. TVM's operator derives positions from the extents, while
-ONNX divides by the scales; TVM's operator is used where both are exact.
+ONNX divides by the scales; TVM's operator is used where both give the same positions.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def upsample(node: OnnxNode) -> Expr:
 
 
 def _is_exact(node: OnnxNode, axes: Mapping[int, Axis], mode: str, named: str) -> bool:
-    """Return whether TVM's operator, which needs no tables, computes exactly ONNX's positions."""
+    """Return whether the positions of TVM's operator, which needs no tables, equal ONNX's."""
     data = node.required(0)
     is_known = mode in ("nearest", "linear") and named in ("half_pixel", "asymmetric")
     if not is_known or not axes or dtype_of(data) != "float32" or len(shape_of(data)) != 4:
@@ -150,7 +150,7 @@ _POLICIES: dict[str, Callable[[Sequence[np.float32]], np.float32]] = {
     "not_larger": min,
     "not_smaller": max,
 }
-"""Policy -> choice of the scale of all axes among the quotients of the sizes."""
+"""Policy -> function that chooses one scale for all axes from the scales of the single axes."""
 _HALF = np.float32(0.5)
 _MOST_ELEMENTS = 1 << 31
 """The limit of an axis: indices have 32 bits."""

@@ -63,7 +63,7 @@ def check_axes(
             _check_is_any(axes)
             continue
         if operator == "Flatten" and axes == [rank]:
-            # Flatten accepts the end of the shape: the output has one column.
+            # Flatten accepts an axis equal to the rank: the output has one column.
             continue
         counted = [axis_of(axis, rank, whose) for axis in axes]
         if len(set(counted)) < len(counted):

@@ -20,7 +20,7 @@ class Operand:
     Parameters
     ----------
     shape
-        the extents, None for a dynamic extent; None if the rank is unknown or the input omitted.
+        the extents, with None for a dynamic one; or None for an unknown rank or omitted input.
     value
         the elements, if they are constant.
     dtype

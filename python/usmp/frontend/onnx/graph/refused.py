@@ -108,7 +108,7 @@ _OF_DOMAIN = {
     ),
     "ai.onnx.ml": never_compared("write it with operators of ONNX itself"),
 }
-"""Domain -> refusal of its other operators."""
+"""Domain -> refusal of its operators that are not in `REFUSED`."""
 
 _UNKNOWN = Refusal(
     "no operator of ONNX is known by this name",

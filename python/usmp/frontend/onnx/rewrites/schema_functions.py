@@ -19,7 +19,8 @@ _DOMAIN = "usmp.schema_functions"
 _LAYER_NORMALIZATION = "LayerNormalization"
 _FIRST_OPSET_WITH_IT = 17
 _FIRST_OPSET_OF_ITS_FUNCTION = 13
-"""The first opset whose operators have the semantics that the function assumes."""
+"""The first opset in which operators have the semantics that LayerNormalization's function
+assumes."""
 _MOST_LEVELS = 4
 """The deepest nesting of functions; ONNX has two levels."""
 
@@ -88,8 +89,8 @@ def _types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
 def _function(
     node: onnx.NodeProto, model: onnx.ModelProto, types: dict[str, onnx.TypeProto]
 ) -> onnx.FunctionProto | None:
-    """Return the newest function of a node that the model's opset has; None if ONNX has none, or
-    if the type of an input is unknown."""
+    """Return the newest version of a node's function in the model's opset; None if ONNX has no
+    function, or if the type of an input is unknown."""
     version = opset_version(model)
     schema = _schema(node, version)
     if schema is None or any(name and name not in types for name in node.input):

@@ -1,8 +1,9 @@
 """Symbolic evaluation of the shape arithmetic of a graph with dynamic sizes.
 
 Exporters write shapes as graphs of Shape, Gather, Concat and the like. Arithmetic is evaluated here
-element by element, on expressions of the sizes. For moves of elements, ONNX's evaluator moves the
-elements' indices. Results that differ between sizes within their bounds are not evaluated.
+element by element, on expressions of the sizes. Where an operator only moves elements, ONNX's
+evaluator is applied to their indices. Results that differ between sizes within their bounds are not
+evaluated.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Converter of attention in programs with states; in others PyTorch decomposes attention."""
+"""Converter of attention in programs with states; in other programs, PyTorch decomposes
+attention."""
 
 from __future__ import annotations
 

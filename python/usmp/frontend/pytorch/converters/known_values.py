@@ -11,13 +11,14 @@ from tvm.ir import Expr
 
 _RANDOM = torch.Tag.nondeterministic_seeded
 _LARGEST_BYTES = 1 << 24
-"""A tensor that is larger than this and than its sources is not folded."""
+"""Most bytes of a folded tensor; a tensor that is no larger than its sources may have more."""
 _UNDEFINED = ("empty.memory_format", "empty_permuted.default")
 
 
 def known_value(node: Any, values: Mapping[Any, Any]) -> Any:
-    """Return the value of a node, or None if it depends on more than `values`, on a dynamic size or
-    on random numbers, is not computed by an operator of PyTorch itself, or is too large.
+    """Return the value of a node. Return None if the node depends on more than `values`, on a
+    dynamic size or on random numbers, if it calls no operator of PyTorch itself, or if the value is
+    too large.
 
     Parameters
     ----------

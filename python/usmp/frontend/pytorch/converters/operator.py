@@ -65,7 +65,7 @@ class Operator:
 
     @property
     def dtype(self) -> str:
-        """The type of the result, or of the first of several."""
+        """The element type of the result, or of the first of several results."""
         value = self.node.meta["val"]
         return name_of(value[0].dtype if isinstance(value, tuple | list) else value.dtype)
 
@@ -95,7 +95,7 @@ class Operator:
 
 @dataclass(frozen=True)
 class Missing:
-    """A result that is not computed, with the reason for which a read of it is refused."""
+    """A result that is not computed, with the reason why a node that reads it is refused."""
 
     reason: str
 

@@ -70,7 +70,7 @@ def _windows(operator: Operator, rank: int) -> list[Window]:
         reach = (k - 1) * d + 1
         span = extent + 2 * p - reach
         count = span // s + 1
-        # ceil_mode adds a partial window if it starts before the padding behind.
+        # ceil_mode adds a partial window if it starts before the padding behind the input.
         if operator["ceil_mode"] and span % s and count * s < extent + p:
             count += 1
         windows.append(Window(extent, reach, s, p, count))
@@ -121,7 +121,7 @@ def _average(operator: Operator, rank: int) -> Expr:
             sizes = np.multiply.outer(sizes, window.sizes(with_padding=True))
         factors = reach / (sizes if override is None else np.full((1,) * rank, float(override)))
         if (factors != 1).any():
-            # PyTorch does not count elements beyond the padding, or overrides the divisor.
+            # PyTorch divides by the elements in the padded input, or by `divisor_override`.
             factor = relax.const(factors.astype(dtype))
             result = relax.op.multiply(operator.emit(result), factor)
     return _without_batch(operator, result, rank)

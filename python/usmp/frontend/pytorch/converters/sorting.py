@@ -37,7 +37,7 @@ def _kth_value(operator: Operator) -> list[Expr]:
 
 @converts("median.dim")
 def _median(operator: Operator) -> list[Expr]:
-    """Convert `median`: the lower one of two middle elements, or else the first NaN."""
+    """Convert `median`: the first NaN, or without NaN the lower one of two middle elements."""
     middle = (_extent(operator) - 1) // 2
     tensors = _sorted(operator, middle + 1, False, "first")
     elements, positions = ([_slice(operator, t, at) for at in (0, middle)] for t in tensors)

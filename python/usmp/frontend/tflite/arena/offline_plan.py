@@ -28,7 +28,7 @@ METADATA_NAME = "OfflineMemoryAllocation"
 ARENA = Pool("arena head")
 _VERSION, _SUBGRAPHS = 1, 1
 _ONLINE = -1
-"""The offset that leaves it to TFLite Micro to place a tensor, in the head or elsewhere."""
+"""The offset of a tensor that TFLite Micro places itself, in the head or elsewhere."""
 _LARGEST_OFFSET = 2**31 - 1
 
 
@@ -109,7 +109,8 @@ def plan_offline(
 
 
 def _check_may_be_replaced(model: tflite.Model) -> None:
-    """Check that no custom operator is there, because compiled code may rely on the old plan."""
+    """Check that the model has no custom operator, because compiled code may rely on the old
+    plan."""
     for number in range(model.OperatorCodesLength()):
         code = model.OperatorCodes(number)
         if max(code.BuiltinCode(), code.DeprecatedBuiltinCode()) == tflite.BuiltinOperator.CUSTOM:

@@ -218,7 +218,8 @@ def _rescale(
     activation: int,
     accumulator: str,
 ) -> Rescale:
-    """Return the kernels' requantization; uint8 with one scale multiplies in single precision."""
+    """Return the requantization of TFLite's kernels. For uint8 data and one scale, it multiplies
+    scales in single precision."""
     data = operator.quantization(operator.input(0))
     output = operator.quantization(operator.output)
     products = [data.scale * scale for scale in weight.scales]

@@ -172,7 +172,7 @@ def _set_outputs(
     context: Context, operator: TfliteOperator, results: list[relax.Expr], types: tuple[str, ...]
 ) -> None:
     """Set the outputs. A file may leave out their shapes, which follow from the options. Check the
-    shape of an output that an operator reads: it would take a left-out shape for a scalar."""
+    shape of an output that an operator reads, because a missing shape would mean a scalar."""
     if len(operator.outputs) != len(results):
         raise operator.unsupported(f"it has {len(operator.outputs)} outputs, not {len(results)}")
     for tensor, result, dtype in zip(operator.outputs, results, types, strict=True):

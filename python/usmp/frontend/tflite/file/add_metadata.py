@@ -113,7 +113,7 @@ class _Front:
     Parameters
     ----------
     content
-        the bytes so far: at first room for the distance to the root, and the file identifier.
+        the bytes written; initially space for the distance to the root, and the identifier.
     """
 
     content: bytearray = field(default_factory=lambda: bytearray(4) + _IDENTIFIER)

@@ -53,7 +53,7 @@ class CustomOptions:
         Raises
         ------
         UnsupportedModelError
-            it is missing and has no default, or is something else.
+            the option is missing and has no default, or is no integer.
         """
         value = self._value(name, default)
         if isinstance(value, bool) or not isinstance(value, int):
@@ -79,7 +79,7 @@ class CustomOptions:
         Raises
         ------
         UnsupportedModelError
-            it is missing, NaN, or something else.
+            the option is missing, NaN, or no number.
         """
         value = self._value(name, None)
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -187,6 +187,7 @@ def _content(operator: TfliteOperator) -> bytes:
 
 
 def _map(content: bytes) -> Any:
-    """Return the map, or None if it is something else; raise one of `_ERRORS` if it is damaged."""
+    """Return the options as a map, or None if they are no map. Raise one of `_ERRORS` if they are
+    damaged."""
     root = flexbuffers.GetRoot(content)
     return root.AsMap if root.IsMap else None

@@ -220,7 +220,7 @@ class TfliteOperator:
         Raises
         ------
         UnsupportedModelError
-            there are none, or those of another operator.
+            the operator has no options, or those of another operator.
         """
         if self.table.BuiltinOptions() is None:
             raise self.unsupported("it has no options")
@@ -289,7 +289,7 @@ class TfliteOperator:
         Raises
         ------
         UnsupportedModelError
-            there are several, or none.
+            the operator has several outputs, or none.
         """
         if len(self.outputs) != 1:
             raise self.unsupported(f"it has {len(self.outputs)} outputs, not one")

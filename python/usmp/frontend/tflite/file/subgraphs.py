@@ -58,7 +58,7 @@ def subgraphs_run_by(model: tflite.Model, operator: tflite.Operator) -> list[Run
     Raises
     ------
     UnsupportedModelError
-        its options do not name them.
+        the operator's options do not name the subgraphs.
     """
     code = builtin_code(model, operator)
     inputs, outputs = operator.InputsLength(), operator.OutputsLength()
@@ -90,7 +90,7 @@ def check_subgraphs(model: tflite.Model, entries: Iterable[int], limits: Limits)
         a subgraph is missing, has other numbers of inputs or outputs, runs itself, keeps state, or
         runs others in a way that is not supported.
     LimitError
-        with subgraphs inlined, operators or bytes of constants are more than a model may have.
+        the model with inlined subgraphs has too many operators or bytes of constants.
     """
     walk = _Walk(model, limits)
     for entry in entries:

@@ -1,9 +1,9 @@
 """TFLite files whose inputs get other shapes than the file has.
 
 Where an extent may differ from run to run, a tensor has -1 in its `shape_signature`, and the extent
-of one run in its `shape`. The file does not say which of several sizes a -1 inside the model is, so
-that all of them get one value. Where another value follows from the inputs, `open_shapes` finds it
-later.
+of one run in its `shape`. If inputs have several dynamic sizes, the file does not say which of them
+a -1 inside the model is. So all sizes must get the same value. Where another value follows from the
+inputs, `open_shapes` finds it later.
 """
 
 from __future__ import annotations

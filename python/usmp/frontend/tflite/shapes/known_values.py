@@ -78,7 +78,7 @@ def _fuses_activation(operator: TfliteOperator) -> bool:
 
 
 def _are_few(tensors: Sequence[TfliteTensor]) -> bool:
-    """Return whether shapes can have the tensors' types and their number of elements together."""
+    """Return whether the tensors have types of shapes, and together at most `MOST_ELEMENTS`."""
     elements = sum(prod(tensor.shape) for tensor in tensors)
     return elements <= MOST_ELEMENTS and all(tensor.dtype in _DTYPES for tensor in tensors)
 

@@ -85,7 +85,7 @@ def _expanded(operator: TfliteOperator) -> Shape | None:
 
 
 def _squeezed(operator: TfliteOperator) -> Shape | None:
-    """Return the shape without the named axes of extent 1, or without all of them if unnamed."""
+    """Return the shape without extents of 1 on the named axes, or on all axes if none is named."""
     named, data = (
         operator.options(tflite.SqueezeOptions).SqueezeDimsAsNumpy(),
         operator.input(0).shape,

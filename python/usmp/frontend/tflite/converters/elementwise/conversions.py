@@ -90,7 +90,8 @@ def convert_float16(context: Context, operator: TfliteOperator) -> None:
 def convert_bitcast(context: Context, operator: TfliteOperator) -> None:
     """Append a BITCAST, which reads the bits as elements of another type.
 
-    A larger element becomes a last axis of smaller ones, and such an axis becomes one element.
+    If output elements are smaller, the parts of an element become a last axis. If they are larger,
+    the elements along the last axis become one element.
     """
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", (*_WITH_BITS, "bool"))

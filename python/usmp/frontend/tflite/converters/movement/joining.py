@@ -62,7 +62,7 @@ def convert_select(context: Context, operator: TfliteOperator) -> None:
     shapes = [condition.shape, first.shape, second.shape]
     chosen = context.value(condition)
     if operator.name == "SELECT" and len(condition.shape) == 1 < len(first.shape):
-        # In this case, SELECT reads one condition for each slice along the first axis.
+        # A condition with one axis selects slices along the first axis, unlike in SELECT_V2.
         shapes[0] = (*condition.shape, *[1] * (len(first.shape) - 1))
         chosen = reshaped(context, chosen, shapes[0])
     try:

@@ -15,7 +15,7 @@ from usmp.ops import quantized
 
 @converts("PAD", "PADV2", moves=True)
 def convert_pad(context: Context, operator: TfliteOperator) -> None:
-    """Append a PAD. Inputs: data, paddings (axes, 2), for PADV2 the value; default: zero point."""
+    """Append a PAD. Inputs: data, paddings (axes, 2); for PADV2 the value, else the zero point."""
     data = operator.input(0)
     value = _pad_value(operator)
     # TVM stores and prints the value as a double, which has to be finite and exact.

@@ -62,8 +62,9 @@ def convert_top_k(context: Context, operator: TfliteOperator) -> None:
 
 @converts("SCATTER_ND", moves=True)
 def convert_scatter_nd(context: Context, operator: TfliteOperator) -> None:
-    """Append a SCATTER_ND. Inputs: positions, the updates that are added to zeros there, the
-    output's shape. The positions' last axis has an index for each of the output's first axes."""
+    """Append a SCATTER_ND. Inputs: positions; updates, which are added to zeros at the positions;
+    the output's shape. The last axis of the positions has an index for each of the output's first
+    axes."""
     indices, updates, output = operator.input(0), operator.input(1), operator.output
     types = ("float32", "int8", "uint8", "int32", "int64", "bool")
     require_types(operator, updates, "the updates", types)
@@ -83,8 +84,8 @@ def convert_scatter_nd(context: Context, operator: TfliteOperator) -> None:
 
 @converts("SEGMENT_SUM", moves=True)
 def convert_segment_sum(context: Context, operator: TfliteOperator) -> None:
-    """Append a SEGMENT_SUM. Inputs: rows, and for each the row of the output that it is added to: 0
-    at first, and then the same or the next one."""
+    """Append a SEGMENT_SUM. Inputs: rows, and for each row the index of the output row that it is
+    added to. Indices begin with 0, and each equals the one before or is the next."""
     data, segments, output = operator.input(0), operator.input(1), operator.output
     require_types(operator, data, "input", ("float32", "int32"))
     require_types(operator, segments, "the segments", ("int32",))

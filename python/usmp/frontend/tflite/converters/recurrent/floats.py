@@ -57,8 +57,8 @@ _ORDER = (0, 3, 1, 2)
 
 @dataclass(frozen=True)
 class _LstmInputs:
-    """The operator inputs of an LSTM: indices of the first gate's weights and bias, which those of
-    the other gates follow, and of both states."""
+    """The indices of an LSTM's weights, bias and states among the operator's inputs. The weights
+    and bias are those of the first gate, and those of the other gates follow them."""
 
     data_weight: int
     hidden_weight: int
@@ -123,7 +123,7 @@ def convert_lstm(context: Context, operator: TfliteOperator) -> None:
 
 @converts("BIDIRECTIONAL_SEQUENCE_LSTM", quantized=False)
 def convert_bidirectional_lstm(context: Context, operator: TfliteOperator) -> None:
-    """Append two LSTMs. Inputs: data, the forward one's, the backward one's, their states."""
+    """Append two LSTMs. Inputs: data, weights and biases forward, then backward, the states."""
     options = operator.options(tflite.BidirectionalSequenceLSTMOptions)
     data = _sequence(context, operator, bool(options.TimeMajor()))
     check_is_tanh(operator, options.FusedActivationFunction())

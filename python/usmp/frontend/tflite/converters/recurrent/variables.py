@@ -24,7 +24,7 @@ def convert_var_handle(context: Context, operator: TfliteOperator) -> None:
 
 @converts("READ_VARIABLE", moves=True)
 def convert_read_variable(context: Context, operator: TfliteOperator) -> None:
-    """Set the output to the variable's value so far, which later assignments do not change."""
+    """Set the output to the variable's current value, which later assignments do not change."""
     variable, kept = _kept(context, operator, operator.output)
     value = context.state(kept).after if variable.changes else constant(kept.initial)
     context.values[operator.output.index] = value
@@ -39,8 +39,8 @@ def convert_assign_variable(context: Context, operator: TfliteOperator) -> None:
 
 @converts("CALL_ONCE", moves=True)
 def convert_call_once(context: Context, operator: TfliteOperator) -> None:
-    """Set the variables that were used before a CALL_ONCE, but only in the first run, which a state
-    marks. Other variables have their initial values already."""
+    """Set the variables that were used before a CALL_ONCE, but only in the first run; a state
+    records that this run is over. Other variables have their initial values already."""
     number = called_once(operator.table)
     late = {v: x for v, x in context.kept.initializations[number].items() if v in context.used}
     if not late:
