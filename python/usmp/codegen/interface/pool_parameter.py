@@ -94,8 +94,8 @@ class PoolParameter:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of the memory with the pool's name in C: those of the plan, and for an external
-        pool also those before the plan."""
+        """Bytes of the memory with the pool's name in C: the plan's bytes, and for an external pool
+        also the bytes before the plan."""
         return self.size_bytes + (0 if self.is_internal else self.first_byte)
 
     @property

@@ -17,7 +17,7 @@ _FEATURES = (
     ("has_mve", "(!defined(__ARM_FEATURE_MVE) || !(__ARM_FEATURE_MVE & 1))", "MVE"),
     ("has_dsp", "!defined(__ARM_FEATURE_DSP)", "the DSP extension"),
 )
-"""Features: field of `Core`, condition in C that the compiler lacks it, readable name."""
+"""Each feature: field of `Core`, C condition of a compiler without it, readable name."""
 
 
 def print_features(mod: IRModule, interface: Interface, helpers: Helpers) -> list[str]:

@@ -130,7 +130,7 @@ def _map_definitions(interface: Interface, entry: EntryInterface) -> list[str]:
     definitions = []
     for struct, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
         lines = [f"{map_declaration(interface, entry, struct)} {{"]
-        # Initialize the struct, because it has a dummy member if there are no tensors.
+        # Initialize a struct with other members, such as a dummy member if there are no tensors.
         placed = [tensor for tensor in tensors if not tensor.is_by_rows]
         has_sizes = struct == "inputs" and bool(entry.sizes)
         is_whole = (bool(tensors) or has_sizes) and len(placed) == len(tensors)
