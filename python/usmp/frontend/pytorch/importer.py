@@ -53,9 +53,9 @@ def import_pytorch(
     Raises
     ------
     UnsupportedModelError
-        the content is damaged or no exported program, or has something that may
-        run code and is not trusted, an input has a dynamic shape beyond the batch and without
-        bounds, an operator cannot be imported, or the model exceeds `limits`.
+        the content is damaged or no exported program, or has something that may run code and is not
+        trusted, an input has a dynamic extent without bounds besides the batch, an operator cannot
+        be imported, or the model exceeds `limits`.
     ValueError
         `asked` names a size that the program does not have, or contradicts its range.
     """

@@ -130,8 +130,8 @@ def _check_counts(model: tflite.Model, size: int) -> None:
 def _check_repetition(
     model: tflite.Model, signatures: Sequence[Signature], size: int, limits: Limits
 ) -> None:
-    """Check the operators, inputs and outputs of all signatures together: each signature gets a
-    copy of its subgraph, and few bytes can name one subgraph many times."""
+    """Check the operators, inputs and outputs of all signatures together, because each signature
+    gets a copy of its subgraph, and few bytes can name one subgraph many times."""
     if len(signatures) == 1:
         return
     graphs = [model.Subgraphs(signature.graph) for signature in signatures]

@@ -203,7 +203,7 @@ def require_broadcast(operator: TfliteOperator, left: TfliteTensor, right: Tflit
 
 
 def dense_shape(operator: TfliteOperator) -> tuple[int, int, int]:
-    """Return the numbers of rows of a FULLY_CONNECTED, of data elements in a row, and of outputs.
+    """Return the numbers of a FULLY_CONNECTED's rows, data elements per row, and outputs per row.
 
     The kernels read the data as rows of the weight's depth, whatever its axes are, and write the
     output as rows of its last axis, with or without `keep_num_dims`.

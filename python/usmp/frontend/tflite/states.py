@@ -127,7 +127,8 @@ class KeptTensors:
         return kept
 
     def find(self, operators: Iterable[TfliteOperator], runs_once: bool) -> dict[int, Variable]:
-        """Record the variables of these operators, and return them by their handles' tensor index.
+        """Record the variables of these operators, and return them by the tensor index of their
+        handles.
 
         The default of a variable is the zero point of the first value that is assigned to it.
 
@@ -149,8 +150,7 @@ class KeptTensors:
         return handles
 
     def _named(self, operator: TfliteOperator) -> Variable:
-        """Return the variable that a VAR_HANDLE names: without a container, the first of the
-        name."""
+        """Return the variable that a VAR_HANDLE names; an omitted container means the first."""
         options = operator.options(tflite.VarHandleOptions)
         container, name = _text(options.Container()), _text(options.SharedName())
         by_container = self.variables.setdefault(name, {})
@@ -165,7 +165,7 @@ def variable_of(operator: TfliteOperator, handles: Mapping[int, Variable]) -> Va
     Raises
     ------
     UnsupportedModelError
-        no VAR_HANDLE wrote it.
+        no VAR_HANDLE wrote the input.
     """
     handle = operator.input(0)
     if handle.index not in handles:

@@ -151,8 +151,7 @@ def _resolve_input_shapes(graph: onnx.GraphProto, asked: AskedSizes) -> list[Dyn
     for value in values:
         for dim in value.type.tensor_type.shape.dim:
             if not _is_fixed(dim):
-                # Dynamic extents of inputs have names by now; extents of other tensors follow from
-                # them.
+                # Extents of inputs have names by now; other tensors' extents follow from them.
                 dim.ClearField("dim_value")
             size = by_name.get(dim.dim_param)
             if size is None:

@@ -60,7 +60,7 @@ def _dequantize(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> N
 
 
 def _instance_norm(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
-    """Check that an instance normalization has one scale and one bias a channel."""
+    """Check that an instance normalization has one scale and one bias for each channel."""
     data = operands[0]
     if data.shape is None or len(data.shape) < 2 or data.shape[1] is None:
         return
@@ -136,8 +136,7 @@ def _block(attributes: Mapping[str, Any]) -> int:
 
 
 def _pad(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
-    """Check the widths: mirroring needs a source for each padded element, `edge` needs one
-    element."""
+    """Check the widths: mirroring needs a source for each padded element, `edge` one element."""
     mode = bytes(attributes.get("mode", b"constant"))
     shape, widths = operands[0].extents, operands[1].integers
     if "pads" in attributes:

@@ -266,8 +266,7 @@ def _move_axis(node: OnnxNode, tensor: Expr, source: int, target: int, is_revers
 
 
 def _give_outputs_nodes(graph: onnx.GraphProto) -> None:
-    """Write each output by an Identity node, because outputs may be inputs, constants or one tensor
-    twice."""
+    """Write each output by an Identity node; otherwise it may be an input, constant or repeated."""
     names = {name for node in graph.node for name in (*node.input, *node.output)}
     names |= {value.name for value in (*graph.input, *graph.initializer, *graph.output)}
     for index, output in enumerate(graph.output):

@@ -172,8 +172,7 @@ def _weighted(
         weights = np.where((elements < 0) | (elements >= axis.before), 0, weights)
         is_normalized = True
     if is_normalized:
-        # Far outside of the axis all weights are 0, and the extrapolation value replaces the NaN of
-        # 0 / 0.
+        # Far outside of the axis, all weights are 0. `extrapolation_value` replaces 0 / 0 (NaN).
         with np.errstate(invalid="ignore", divide="ignore"):
             weights = weights / weights.sum(1, keepdims=True)
     indices = np.clip(elements, 0, axis.before - 1).astype(np.int32)

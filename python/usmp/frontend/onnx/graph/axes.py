@@ -118,7 +118,7 @@ def _indexed_rank(
 
 
 def _axes_added(operator: str, axes: Sequence[int], attributes: Mapping[str, Any]) -> int:
-    """Return the number of axes that an operator adds, if its axes count in the output."""
+    """Return the number of axes that an operator adds, if it names axes of its output; else 0."""
     if operator == "Unsqueeze":
         return len(axes)
     return int(operator == "OneHot" or bool(attributes.get("new_axis", 0)))

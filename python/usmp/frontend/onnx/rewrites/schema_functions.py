@@ -19,8 +19,7 @@ _DOMAIN = "usmp.schema_functions"
 _LAYER_NORMALIZATION = "LayerNormalization"
 _FIRST_OPSET_WITH_IT = 17
 _FIRST_OPSET_OF_ITS_FUNCTION = 13
-"""The first opset in which operators have the semantics that LayerNormalization's function
-assumes."""
+"""The first opset with the semantics that the function of LayerNormalization assumes."""
 _MOST_LEVELS = 4
 """The deepest nesting of functions; ONNX has two levels."""
 

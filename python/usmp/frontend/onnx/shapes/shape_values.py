@@ -2,7 +2,7 @@
 
 Exporters write shapes as graphs of Shape, Gather, Concat and the like. Arithmetic is evaluated here
 element by element, on expressions of the sizes. Where an operator only moves elements, ONNX's
-evaluator is applied to their indices. Results that differ between sizes within their bounds are not
+evaluator is applied to their indices. Results without one expression for all sizes are not
 evaluated.
 """
 

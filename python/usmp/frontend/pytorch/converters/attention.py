@@ -1,5 +1,4 @@
-"""Converter of attention in programs with states; in other programs, PyTorch decomposes
-attention."""
+"""Converter of attention in programs with states; PyTorch decomposes it in other programs."""
 
 from __future__ import annotations
 

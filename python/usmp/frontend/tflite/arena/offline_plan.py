@@ -109,8 +109,7 @@ def plan_offline(
 
 
 def _check_may_be_replaced(model: tflite.Model) -> None:
-    """Check that the model has no custom operator, because compiled code may rely on the old
-    plan."""
+    """Check that no operator is custom, because compiled code may rely on the old plan."""
     for number in range(model.OperatorCodesLength()):
         code = model.OperatorCodes(number)
         if max(code.BuiltinCode(), code.DeprecatedBuiltinCode()) == tflite.BuiltinOperator.CUSTOM:

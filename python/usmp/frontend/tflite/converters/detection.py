@@ -23,7 +23,7 @@ from usmp.ops.quantized.conversion import before_dequantization
 _SCALES = ("y_scale", "x_scale", "h_scale", "w_scale")
 _LARGEST = 2**31 - 1
 _MOST_DETECTIONS = 2**24
-"""Most detections: an output holds their number as a float32, which is exact up to this."""
+"""Most detections: an output holds their number as a float32, which is exact up to 2**24."""
 _DEFAULT_PER_CLASS = 100
 """The default of the option `detections_per_class`."""
 

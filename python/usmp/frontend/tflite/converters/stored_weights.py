@@ -149,7 +149,7 @@ class _Weighted:
         Raises
         ------
         UnsupportedModelError
-            it is computed in each run, or of another type or shape.
+            the bias is computed in each run, or of another type or shape.
         """
         index = _BIAS.get(self.operator.name, 2)
         tensor = self.operator.optional_input(index)

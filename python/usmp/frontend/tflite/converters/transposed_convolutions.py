@@ -154,7 +154,7 @@ def transposed_sides(operator: TfliteOperator) -> tuple[TransposedSide, Transpos
 
 
 def _side(operator: TfliteOperator, axis: int, stride: int, padding: int) -> TransposedSide:
-    """Return extents, stride and padding along an axis, as the transposed convolution pads it."""
+    """Return one axis: extents, stride, and the padding of a convolution from output to data."""
     data, output = operator.input(2).shape[axis], operator.output.shape[axis]
     kernel = operator.input(1).shape[axis]
     _, before, _ = window_side(operator, output, kernel, stride, 1, padding)

@@ -66,7 +66,7 @@ class CustomOptions:
         Raises
         ------
         UnsupportedModelError
-            it is something else.
+            the option is neither a boolean nor an integer.
         """
         value = self._value(name, default)
         if not isinstance(value, int):

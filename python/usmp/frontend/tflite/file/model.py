@@ -240,7 +240,7 @@ class TfliteOperator:
         Raises
         ------
         UnsupportedModelError
-            it is not given.
+            the input is not given.
         """
         tensor = self.optional_input(index)
         if tensor is None:
@@ -257,7 +257,7 @@ class TfliteOperator:
         Raises
         ------
         UnsupportedModelError
-            it is missing, or computed at run time.
+            the input is missing, or computed at run time.
         """
         tensor = self.input(index)
         if tensor.data is None:
@@ -272,7 +272,7 @@ class TfliteOperator:
         Raises
         ------
         UnsupportedModelError
-            it is missing, computed at run time, or of another type.
+            the input is missing, computed at run time, or of another type.
         """
         tensor = self.input(index)
         if tensor.dtype not in ("int32", "int64"):

@@ -1,1 +1,1 @@
-"""Converters of operators that compute an element from those at its position, or from its row."""
+"""Converters of operators that compute an element from the inputs at its position or in its row."""

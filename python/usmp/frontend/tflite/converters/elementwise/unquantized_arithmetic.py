@@ -197,7 +197,7 @@ def convert_stored(context: Context, operator: TfliteOperator) -> None:
 
 @converts("NEG")
 def convert_neg(context: Context, operator: TfliteOperator) -> None:
-    """Append a NEG of integers as they are stored, whatever their scales; the least one wraps."""
+    """Append a NEG of integers as they are stored, whatever their scales; the smallest wraps."""
     check_unary(operator, ("int8", "int16"))
     wide = context.builder.emit(relax.op.astype(context.value(operator.input(0)), "int32"))
     negative = context.builder.emit(relax.op.negative(wide))

@@ -29,8 +29,7 @@ def variable_tensor(
     require_shape(operator, tensor, "state", shape)
     tensors, place = context.kept.of_graphs, (context.graph, tensor.index)
     if place not in tensors:
-        # The reference runtime starts int8 states at the zero point, and states of other types at
-        # 0.
+        # The reference runtime starts int8 states at the zero point, and others at 0.
         start = operator.quantization(tensor).zero_point if tensor.dtype == "int8" else 0
         initial = np.full(shape, start, tensor.dtype)
         tensors[place] = context.kept.add(tensor.name, initial)
