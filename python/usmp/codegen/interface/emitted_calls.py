@@ -172,8 +172,7 @@ def _shapes(
     described = OPERATOR_SHAPES_ATTR.of(func)
     name = SHARED_FUNCTION_ATTR.of(func)
     if described is None and name is not None:
-        # Read the shapes of the shared function that `func` calls. It takes integers after
-        # pointers.
+        # Read the shapes of the called shared function. It takes integers after pointers.
         shared, (call,) = mod[str(name)], nodes_of(func.body, Call)
         passed = dict(zip(shared.params, call.args, strict=True))
         integers = {v.name: int(a) for v, a in passed.items() if isinstance(a, tirx.IntImm)}

@@ -231,7 +231,7 @@ def _io_tensors(
         for infos, names in zip((inputs, outputs), by_rows, strict=True)
         for info in infos
     ]
-    # With tensors in the workspace, the PrimFunc has no parameters for inputs and outputs.
+    # With tensors in the workspace, the index of a parameter is not that of its tensor.
     main = module_facts(mod).of(entry_function_name(entry))
     written = set() if places else main.written_parameters
     windows = input_windows(mod)

@@ -105,8 +105,8 @@ def merged_operators(mod: IRModule) -> dict[str, dict[str, list[str]]]:
 
 
 def operator_order(mod: IRModule) -> dict[str, Any]:
-    """Return the high-water marks of the importer's and the chosen operator order, and their lower
-    bound, in bytes. Return {} if no orders were compared."""
+    """Return the high-water marks, over all entries, of the importer's and the chosen operator
+    order, and their lower bound, in bytes. Return {} if no orders were compared."""
     orders = [line.details for line in compared_of(mod) if line.stage == ORDER and line.details]
     if not orders:
         return {}
