@@ -275,7 +275,7 @@ def _described(binding: relax.VarBinding) -> str:
 
 
 def _tensors(expr: Any) -> list[tuple[list[int], str]]:
-    """Return shape and element type of each tensor in the type of an expression."""
+    """Return shape and element type of each tensor of static shape in an expression's type."""
     return [
         ([int(extent) for extent in ty.shape], str(ty.dtype))
         for ty in flatten_types(expr.ty)

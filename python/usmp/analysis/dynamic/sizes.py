@@ -56,7 +56,8 @@ class DynamicSize:
     item_bytes
         bytes of an element.
     least_elements, most_elements
-        limits of a valid number of elements; None where `elements` is always within the limit.
+        limits beyond which the bytes overflow an int64, or an index of 32 bits; None where
+        `elements` cannot exceed the limit. A negative number within them gives negative bytes.
     """
 
     elements: tirx.Expr
@@ -66,7 +67,7 @@ class DynamicSize:
 
     @property
     def has_limits(self) -> bool:
-        """Whether `elements` may be an invalid number of elements."""
+        """Whether `elements` may exceed one of the limits."""
         return self.least_elements is not None or self.most_elements is not None
 
     def size_bytes(self, elements: tirx.Expr) -> tirx.Expr:

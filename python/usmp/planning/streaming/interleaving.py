@@ -117,7 +117,7 @@ def _period_with_columns(
     scheduler: Scheduler, index: int, rate: Fraction, timings: Sequence[Timing]
 ) -> int:
     """Return the ticks between runs by columns: the period of a maker (an operator whose result is
-    read) if the operator computes one step for each of its columns, else that of `rate`."""
+    read) if the operator computes one step for each column of the maker, else that of `rate`."""
     for maker in sorted({maker for maker, _ in scheduler.reads[index]}):
         columns = scheduler.loops[maker].columns
         row = timings[maker].number if columns == 1 else columns
