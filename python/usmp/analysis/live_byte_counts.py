@@ -14,7 +14,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule, TensorLoad, Var
 
-from usmp.analysis.memory.addresses import address_of, is_op
+from usmp.analysis.memory.addresses import address_of
 from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
 from usmp.analysis.memory.function_liveness import merge_ranges
 from usmp.analysis.symbolic.extents import greatest
@@ -24,6 +24,7 @@ from usmp.objects.entries import concurrent_entries, entry_function_name
 from usmp.objects.symbolic_size import SymbolicSize, symbolic_sizes
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.tir.dtypes import item_bytes
+from usmp.tir.op_names import is_op
 
 ByteRange: TypeAlias = tuple[int, int]
 """Half-open range of bytes of a pool."""

@@ -6,11 +6,11 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 from usmp.objects.attributes.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.objects.extern_kernel import ExternKernel, KernelArgument, kernels_of, with_kernels
 from usmp.ops.accelerator_function import AcceleratorFunction
+from usmp.tir.op_names import is_op
 
 
 def take_devices(mod: IRModule) -> IRModule:

@@ -6,7 +6,6 @@ from enum import Enum
 
 from tvm import tirx
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.intrinsics import (
     MULTIPLY_AS_FLOAT,
@@ -14,6 +13,7 @@ from usmp.tir.intrinsics import (
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
 )
+from usmp.tir.op_names import is_op
 
 _SHIFTS_OF_64_BITS = 8
 _SHIFTS_AS_FLOAT = 8

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from tvm import s_tir, tirx
 from tvm.ir import TensorLoad
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.indices.index_values import Definitions, known_values
 from usmp.tir.identity import identity
 from usmp.tir.nodes import is_const_int
+from usmp.tir.op_names import is_op
 
 Elements = npt.NDArray[Any]
 

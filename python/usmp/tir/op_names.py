@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tvm import tirx
-from tvm.ir import Call
+from tvm.ir import Call, Op
 
 from usmp.tir.nodes import nodes_of
 
@@ -32,3 +32,11 @@ def calls_outside(func: tirx.PrimFunc) -> bool:
     """Return whether a PrimFunc calls a function of C or of TVM's runtime by its name."""
     calls = nodes_of(func.body, Call)
     return any(op_name(call) in (*EXTERN_CALLS, *PACKED_CALLS) for call in calls)
+
+
+def is_op(expr: tirx.Expr | None, name: str) -> bool:
+    """Return whether `expr` applies the operator `name`."""
+    if expr is None or type(expr) is not Call:
+        return False
+    op = expr.op
+    return type(op) is Op and bool(op.name == name)

@@ -18,9 +18,9 @@ import tvm_ffi
 from tvm import sym, tirx
 from tvm.ir import Call, IRModule, TensorLoad
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.passes import ModulePass, with_prim_funcs
 from usmp.tir.nodes import changed_loop, conjuncts, is_const_int, mentions, nodes_of
+from usmp.tir.op_names import is_op
 
 _IF_THEN_ELSE = "prim.if_then_else"
 

@@ -16,7 +16,6 @@ from tvm.ir import Call, PrimType, Var
 from usmp.analysis.buffer_extraction import byte_alignment
 from usmp.analysis.dynamic.lifetimes import DynamicBlock, dynamic_blocks, dynamic_lifetimes
 from usmp.analysis.dynamic.sizes import dynamic_size, is_dynamic
-from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.calls import possible_calls
 from usmp.analysis.memory.effects import ASYNCHRONOUS_ATTRIBUTES, CONCURRENT_ATTRIBUTES
 from usmp.analysis.memory.facts import FunctionFacts
@@ -26,6 +25,7 @@ from usmp.objects.attributes.module_attributes import POOL_ARGS_ATTR
 from usmp.plain.c_interface import NO_MEMORY
 from usmp.tir.dynamic_allocator import WORKSPACE_ALIGNMENT, DynamicAllocator
 from usmp.tir.nodes import changed_loop, int32, is_const_int, nodes_of, sequence
+from usmp.tir.op_names import is_op
 from usmp.tir.own_function import own_function_name
 from usmp.tir.tensor_intrin import intrinsic_call
 

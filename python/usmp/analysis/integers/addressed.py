@@ -9,8 +9,8 @@ import tvm_ffi
 from tvm import s_tir, tirx
 from tvm.ir import Call, TensorLoad, Var
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.tir.identity import identity
+from usmp.tir.op_names import is_op
 
 
 def addressed(body: tirx.Stmt) -> set[Var]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tvm import tirx
 from tvm.ir import Call
 
-from usmp.analysis.memory.addresses import is_op
+from usmp.tir.op_names import is_op
 
 
 class Access(IntFlag):

@@ -8,6 +8,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, Op, PointerType, TensorLoad
 
+from usmp.tir.op_names import is_op
 from usmp.tir.walk_expressions import walk_expressions
 
 _POINTER_ARITHMETIC = (
@@ -104,11 +105,3 @@ def _returns_a_number(call: Call) -> bool:
 def is_constant(expr: tirx.Expr) -> bool:
     """Return whether an expression is a literal, so that it mentions no memory."""
     return type(expr) in (tirx.IntImm, tirx.FloatImm)
-
-
-def is_op(expr: tirx.Expr | None, name: str) -> bool:
-    """Return whether `expr` applies the operator `name`."""
-    if expr is None or type(expr) is not Call:
-        return False
-    op = expr.op
-    return type(op) is Op and bool(op.name == name)

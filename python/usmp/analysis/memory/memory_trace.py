@@ -13,7 +13,7 @@ from tvm import tirx
 from tvm.ir import TensorLoad
 
 from usmp.analysis.memory.access import Access, declared_access
-from usmp.analysis.memory.addresses import address_of, is_constant, is_op
+from usmp.analysis.memory.addresses import address_of, is_constant
 from usmp.analysis.memory.indices.iterations import TracedLoop, trace_loop
 from usmp.analysis.memory.memories import UNBOUNDED, Address, Memory
 from usmp.analysis.memory.points_to import PointsTo
@@ -41,6 +41,7 @@ from usmp.analysis.memory.walk.events import (
     Region,
 )
 from usmp.tir.nodes import is_const_int, nodes_of
+from usmp.tir.op_names import is_op
 
 
 def fold_trace(

@@ -16,7 +16,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import PointerType, TensorLoad
 
-from usmp.analysis.memory.addresses import address_of, is_constant, is_op
+from usmp.analysis.memory.addresses import address_of, is_constant
 from usmp.analysis.memory.element_layout import element_layout
 from usmp.analysis.memory.memories import Address, Memory
 from usmp.support.found import Found
@@ -24,6 +24,7 @@ from usmp.tir.dtypes import item_bytes
 from usmp.tir.dynamic_allocator import is_allocation
 from usmp.tir.identity import identity
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import is_op
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,10 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, Op, StringImm
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.calls import CallResolver, PrimFuncCall
 from usmp.analysis.memory.effects import effect_kind
 from usmp.objects.extern_kernel import ExternKernel
+from usmp.tir.op_names import is_op
 
 _HARMLESS = (0, 1, 4, 5)
 """TVM's `CallEffectKind`s of annotations, pure functions, and operators within arguments."""

@@ -8,9 +8,9 @@ from tvm import tirx
 from tvm.ir import Call, PointerType, PrimType, StringImm
 
 from usmp.analysis.memory.access import Access
-from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.memories import UNBOUNDED, Memory
 from usmp.objects.extern_kernel import ExternKernel, KernelArgument
+from usmp.tir.op_names import is_op
 
 
 class StatedKernel:

@@ -22,10 +22,10 @@ from tvm.ir import Call, IRModule, TensorLoad
 from tvm.s_tir.schedule import LoopRV, SBlockRV, ScheduleError
 from tvm.sym import Analyzer
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.objects.schedule import ROW_SCHEDULE_ATTR, with_row_schedule
 from usmp.passes import ModulePass, with_prim_funcs
 from usmp.tir.nodes import is_const_int, nodes_of
+from usmp.tir.op_names import is_op
 
 Count: TypeAlias = "int | tirx.Expr"
 

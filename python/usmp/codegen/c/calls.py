@@ -11,8 +11,8 @@ from usmp.codegen.c.text import quoted
 from usmp.codegen.c.types import UnsupportedInC
 from usmp.support.text.plain_text import printable
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import EXTERN_CALLS
 
-EXTERN_CALLS = ("tirx.call_extern", "tirx.call_pure_extern")
 _IMPURE_CALLS = ("tirx.call_extern", "tirx.tvm_call_cpacked", "tirx.tvm_call_packed")
 
 

@@ -30,12 +30,7 @@ from usmp.codegen.c.operand import (
 )
 from usmp.codegen.c.small_floats import bits_of
 from usmp.codegen.c.source_files import C_CONVERSIONS, is_of_mve, tensor_intrinsics
-from usmp.codegen.c.types import (
-    UnsupportedInC,
-    c_type,
-    is_narrow_integer,
-    is_small_float,
-)
+from usmp.codegen.c.types import UnsupportedInC, c_type, is_narrow_integer, is_small_float
 from usmp.codegen.c.value_types import passed_type, pointer_type, value_type
 from usmp.tir.dtypes import is_float
 from usmp.tir.intrinsics import SATURATE_INT8, conversion_function, is_low_bits_function

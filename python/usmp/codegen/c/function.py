@@ -10,7 +10,6 @@ from tvm import tirx
 from tvm.ir import Call, PointerType, Var
 from tvm.tirx import IntImm
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.facts import FunctionFacts
 from usmp.codegen.c.calls import extern_names, may_have_effects, reads_memory
 from usmp.codegen.c.expression import ExpressionPrinter
@@ -25,6 +24,7 @@ from usmp.support.model_operators import titles
 from usmp.support.tvm_errors import report_faults
 from usmp.tir.model_operator import operators_in
 from usmp.tir.nodes import is_const_int, mentions
+from usmp.tir.op_names import is_op
 from usmp.tir.own_function import own_function_name
 from usmp.tir.tensor_intrin import intrinsic_call
 from usmp.tir.unrolled_loops import unrolled_iterations

@@ -8,8 +8,8 @@ from tvm.ir import Call, PointerType, Var
 from tvm.tirx import FloatImm
 
 from usmp.analysis.memory.access import Access, declared_access
-from usmp.analysis.memory.addresses import is_op
 from usmp.codegen.c.types import c_type, memory_type
+from usmp.tir.op_names import is_op
 
 
 def pointer_type(ty: PointerType) -> str:

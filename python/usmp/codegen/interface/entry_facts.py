@@ -9,11 +9,11 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import TensorLoad, Var
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.facts import FunctionFacts, ModuleFacts
 from usmp.objects import AllocatedPoolInfo, BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer
 from usmp.objects.attributes.module_attributes import POOL_ARGS_ATTR
+from usmp.tir.op_names import is_op
 
 
 @dataclass(frozen=True)

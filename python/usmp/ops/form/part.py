@@ -9,10 +9,10 @@ import tvm_ffi
 from tvm import s_tir, tirx
 from tvm.ir import Call, Range, TensorLoad, TensorRegion, Var
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.ops.form.along import AxisAccess, AxisNest, Interval
 from usmp.ops.form.resized import resized
 from usmp.tir.nodes import conjuncts, is_const_int, mentions, nodes_of
+from usmp.tir.op_names import is_op
 
 
 def part_of(access: AxisAccess, indices: Interval, given: Mapping[int, Interval]) -> tirx.PrimFunc:

@@ -19,10 +19,11 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, PrimType
 
-from usmp.analysis.memory.addresses import is_constant, is_op
+from usmp.analysis.memory.addresses import is_constant
 from usmp.support.found import Found
 from usmp.tir.dtypes import dtype_of
 from usmp.tir.identity import identity
+from usmp.tir.op_names import is_op
 from usmp.tir.walk_expressions import ExprCallbacks, walk_expressions
 
 Values = npt.NDArray[np.int64]

@@ -12,7 +12,7 @@ from tvm import tirx
 from tvm.ir import Call, Op, PointerType, TensorLoad
 
 from usmp.analysis.memory.access import Access, declared_access
-from usmp.analysis.memory.addresses import address_of, is_op
+from usmp.analysis.memory.addresses import address_of
 from usmp.analysis.memory.calls import PrimFuncCall
 from usmp.analysis.memory.effects import (
     ASYNCHRONOUS_ATTRIBUTES,
@@ -42,6 +42,7 @@ from usmp.analysis.memory.walk.events import (
     Store,
 )
 from usmp.tir.identity import identity
+from usmp.tir.op_names import is_op
 from usmp.tir.tensor_intrin import intrinsic_call
 from usmp.tir.walk_expressions import ExprCallbacks, walk_expressions
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ from tvm import relax, tirx
 from tvm.ir import Expr, GenericConst
 
 from usmp.frontend.onnx.graph.axes import axis_of
-from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode
+from usmp.frontend.onnx.graph.node import Converter, NotSupported, OnnxNode
 from usmp.ops.emit import dtype_of, shape_of
 from usmp.ops.real import one_hot
 from usmp.ops.real.cache_update import update_cache
@@ -67,37 +68,27 @@ def slice_(node: OnnxNode) -> OnnxNode:
     return replace(node, inputs=[node.inputs[0], *map(relax.const, columns.copy())])
 
 
-def cumulative_product(node: OnnxNode) -> Expr:
-    """Convert `CumProd` to a single pass over the elements."""
-    axis = node.constant(1, "the axis")
-    if axis is None:
-        raise NotSupported("it has no axis")
-    data = node.required(0)
-    return running(
-        node.builder,
-        data,
-        int(axis.item()),
-        lambda product, element: product * element,
-        tirx.const(1, dtype_of(data)),
-        exclusive=bool(node.attributes.get("exclusive", 0)),
-        backwards=bool(node.attributes.get("reverse", 0)),
-    )
+def cumulative(combine: Callable[[tirx.Expr, tirx.Expr], tirx.Expr], start: int) -> Converter:
+    """Return the converter of `CumSum` or `CumProd` to a single pass over the elements.
 
+    TVM's converter of `CumSum` calls a function of its runtime.
+    """
 
-def cumulative_sum(node: OnnxNode) -> Expr:
-    """Convert `CumSum` to a single pass; TVM's converter calls a function of its runtime."""
-    axis = node.constant(1, "the axis")
-    if axis is None:
-        raise NotSupported("it has no axis")
-    return running(
-        node.builder,
-        node.required(0),
-        int(axis.item()),
-        lambda total, element: total + element,
-        0,
-        exclusive=bool(node.attributes.get("exclusive", 0)),
-        backwards=bool(node.attributes.get("reverse", 0)),
-    )
+    def convert(node: OnnxNode) -> Expr:
+        axis = node.constant(1, "the axis")
+        if axis is None:
+            raise NotSupported("it has no axis")
+        return running(
+            node.builder,
+            node.required(0),
+            int(axis.item()),
+            combine,
+            start,
+            exclusive=bool(node.attributes.get("exclusive", 0)),
+            backwards=bool(node.attributes.get("reverse", 0)),
+        )
+
+    return convert
 
 
 def compress(node: OnnxNode) -> Expr:

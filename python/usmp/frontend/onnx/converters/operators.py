@@ -7,6 +7,7 @@ wrongly. docs/onnx-operators.md says how to add an operator.
 
 from __future__ import annotations
 
+import operator
 from functools import partial
 
 from tvm import relax
@@ -42,8 +43,8 @@ _CONVERTERS: dict[str, Converter] = {
     "Clip": element_wise.clip,
     "Compress": arrangement.compress,
     "ConvInteger": quantization.convolution_of_integers,
-    "CumProd": arrangement.cumulative_product,
-    "CumSum": arrangement.cumulative_sum,
+    "CumProd": arrangement.cumulative(operator.mul, 1),
+    "CumSum": arrangement.cumulative(operator.add, 0),
     "DFT": spectra.discrete_fourier_transform,
     "DequantizeLinear": blocked_quantization.dequantize_linear,
     "Div": element_wise.divide,

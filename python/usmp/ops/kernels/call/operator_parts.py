@@ -11,10 +11,10 @@ from tvm import s_tir, tirx
 from tvm.ir import Call, IRModule, TensorLoad
 from tvm.s_tir.schedule import ScheduleError
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.ops.quantized.rescaling.fixed_point import Rounding
 from usmp.tir.intrinsics import RESCALE_CHANNEL
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import is_op
 
 _RESCALES = (RESCALE_CHANNEL, Rounding.TWICE.value, Rounding.AS_FLOAT.value)
 

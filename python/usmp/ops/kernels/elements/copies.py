@@ -18,7 +18,6 @@ from tvm import tirx
 from tvm.ir import Call, Range, TensorLoad
 from tvm.sym import Analyzer
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.objects.schedule import Schedule
 from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.only_block import only_block
@@ -28,6 +27,7 @@ from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops.decided import decided, turning_points
 from usmp.ops.kernels.loops.loops import counted, loop
 from usmp.tir.nodes import nodes_of, sequence
+from usmp.tir.op_names import is_op
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _LEAST_BYTES = 4

@@ -11,8 +11,8 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.tir.nodes import nodes_of
+from usmp.tir.op_names import is_op
 
 _COMPARISONS: Mapping[type, Callable[[Any, Any], Any]] = {
     tirx.LT: operator.lt,

@@ -20,7 +20,6 @@ from tvm import DataType, DataTypeCode, s_tir, tirx
 from tvm.ir import Call, IRModule, TensorLoad
 from tvm.sym import Analyzer
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.objects.schedule import Schedule
 from usmp.objects.target.cores import PORTABLE, Core
 from usmp.ops.kernels.call.operator_call import OperatorCall
@@ -28,6 +27,7 @@ from usmp.ops.kernels.call.operator_parts import OperatorParts, substituted, tak
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops.loops import counted, loop, loop_by_tiles, tile_counts, unrolled_loop
 from usmp.tir.nodes import conjuncts, mentions, nodes_of, sequence
+from usmp.tir.op_names import is_op
 
 _TILES = {"float32": (8, 4, 2, 1), "int32": (4, 2, 1), "int64": (2, 1)}
 """Numbers of accumulators that fit registers, by their dtype."""

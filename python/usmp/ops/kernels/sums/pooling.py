@@ -12,7 +12,6 @@ from functools import cached_property
 from tvm import tirx
 from tvm.ir import Call
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.objects.schedule import Schedule
 from usmp.objects.target.cores import Core
 from usmp.ops.kernels.call.data_window import data_window
@@ -29,6 +28,7 @@ from usmp.ops.kernels.sums.reductions import CHANNELS, beginnings, reduced, redu
 from usmp.ops.records.windowed import PoolOp
 from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
+from usmp.tir.op_names import is_op
 
 _NEUTRAL = {tirx.Add: 0, tirx.Max: -(2**31)}
 """The neutral elements of reductions: taps in the padding must have these values."""

@@ -10,10 +10,10 @@ from tvm import tirx
 from tvm.ir import Call, TensorLoad, Var
 
 from usmp.analysis.integers.integer_ranges import is_integer, type_range
-from usmp.analysis.memory.addresses import is_op
 from usmp.ops.form import Form
 from usmp.ops.quantized.rescaling.rescaled_arrays import never_wraps, rescaled
 from usmp.ops.rounding import Rounding, rounding_of
+from usmp.tir.op_names import is_op
 
 Ends: TypeAlias = "tuple[np.ndarray, np.ndarray]"
 """The least and greatest integer of each channel: (channels) of int64 each."""
