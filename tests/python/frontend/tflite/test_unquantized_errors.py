@@ -115,6 +115,7 @@ def test_terms_of_two_shapes():
             "number",
         ),
         (4, 3, "axis 3 of a tensor of 3 axes"),
+        (4, -2, "axis -2; of negative axes, TFLite has only -1"),
     ],
 )
 def test_one_hot(depth, axis, message):
