@@ -18,7 +18,9 @@ UNROLL_EXPLICIT = "pragma_unroll_explicit"
 
 def unrolled(loop: tirx.For) -> tirx.AttrStmt:
     """Mark a loop to be unrolled."""
-    return tirx.AttrStmt(loop.loop_var, UNROLL_EXPLICIT, tirx.IntImm("int32", 1), loop)
+    # The loop's variable, TVM's usual node, has no definition there. Equal loops would differ.
+    node, value = tirx.IntImm("int32", 0), tirx.IntImm("int32", 1)
+    return tirx.AttrStmt(node, UNROLL_EXPLICIT, value, loop)
 
 
 def unrolled_iterations(stmt: tirx.AttrStmt) -> list[tirx.Stmt] | None:
