@@ -22,8 +22,8 @@ from usmp.boards.pools import board_pools
 from usmp.codegen.c.names import symbol_prefix
 from usmp.codegen.llvm import check_llvm_target
 from usmp.current_context import changed_context, in_current_context, with_core_of_options
-from usmp.executor_factory import AOTExecutorFactoryModule, with_model_files
-from usmp.frontend.build_models import Model, import_models, model_paths
+from usmp.executor_factory import AOTExecutorFactoryModule
+from usmp.frontend.build_models import Model, import_models
 from usmp.names import FLOAT, MODEL_NAMES
 from usmp.objects import (
     ConstantMemoryPools,
@@ -248,7 +248,6 @@ def build(
     module_name = one_module_name(module_name, mod_name)
     mod = only_model(mod, ir_mod)
     path = mod if isinstance(mod, str | Path) else None
-    paths = model_paths(mod)
     mod = import_models(mod, shared_state, max_sizes or {}, input_shapes or {})
     mod = with_c_names(with_output_names(mod), c_names)
     if concurrent:
@@ -320,7 +319,7 @@ def build(
         with _planning(options):
             mod = _applied([search, *planning_passes(board, symbol_prefix(module_name))], mod)
         reference_result = reference_build()
-    factory = with_model_files(AOTExecutorFactoryModule(mod, module_name, board), paths)
+    factory = AOTExecutorFactoryModule(mod, module_name, board)
     return factory if reference_result is None else with_reference(factory, reference_result)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -28,7 +27,6 @@ from usmp.objects import Executor, MemoryPlan, Runtime
 from usmp.objects.arguments.executor import executor_of
 from usmp.objects.attributes.module_attributes import (
     MEMORY_PLAN_ATTR,
-    MODEL_FILES_ATTR,
     REFERENCE_ATTR,
 )
 from usmp.objects.state_layout import state_layout_of
@@ -290,19 +288,6 @@ class AOTExecutorFactoryModule:
         kept = self.__dict__
         loaded: HostModule = kept.get("_loaded") or kept.setdefault("_loaded", self.load())
         return loaded
-
-
-def with_model_files(
-    factory: AOTExecutorFactoryModule, paths: Iterable[str | Path]
-) -> AOTExecutorFactoryModule:
-    """Return a compiled model whose metadata has the names of its model files.
-
-    Names have no folders, so that archives do not depend on the places of files.
-    """
-    names = [os.fsencode(Path(path).name).decode(errors="replace") for path in paths]
-    if not names:
-        return factory
-    return replace(factory, ir_mod=MODEL_FILES_ATTR.put(factory.ir_mod, names))
 
 
 def _described(tensor: IOTensor) -> str:

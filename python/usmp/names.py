@@ -38,6 +38,9 @@ RISCV_CORES = {
 }
 """Values of `-march` for RISC-V; the C has no kernels for these cores."""
 
+DEFAULT_MODULE = "default"
+"""Name of a module whose user names none."""
+
 GENERIC_CORE = "generic"
 """Value of -mcpu for portable C, in place of the core of a board."""
 

@@ -7,7 +7,6 @@ import pytest
 import usmp
 from support.relax_models import PARAMS, Attention
 from support.tflite_file import one_operator_model
-from usmp.executor_factory import with_model_files
 
 
 def build(**arguments) -> usmp.AOTExecutorFactoryModule:
@@ -19,8 +18,7 @@ def test_the_path_of_a_model(tmp_path, as_type):
     path = tmp_path / "relu.tflite"
     path.write_bytes(one_operator_model())
     built = usmp.build(as_type(path))
-    imported = with_model_files(usmp.build(usmp.import_model(path)), [path])
-    assert built.files() == imported.files()
+    assert built.files() == usmp.build(usmp.import_model(path)).files()
 
 
 def test_a_path_without_a_model(tmp_path):

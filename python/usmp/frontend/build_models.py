@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -49,16 +49,6 @@ def import_models(
     joined = _join(mod, shared_state, asked)
     asked.check_all_known()
     return joined
-
-
-def model_paths(mod: object) -> list[str | Path]:
-    """Return the paths of the model files among the models."""
-    models: Iterable[object] = [mod]
-    if isinstance(mod, Mapping):
-        models = mod.values()
-    elif isinstance(mod, Sequence) and not isinstance(mod, str | bytes):
-        models = mod
-    return [model for model in models if isinstance(model, str | Path)]
 
 
 def _join(mod: object, shared_state: bool, asked: AskedSizes) -> IRModule:

@@ -11,6 +11,7 @@ from tvm.ir import IRModule
 
 from usmp.frontend.dynamic_sizes import AskedSizes
 from usmp.frontend.pytorch.torch_cache import without_torch_cache
+from usmp.objects.attributes.module_attributes import MODEL_FILES_ATTR
 from usmp.objects.entries import check_entries, entries_of
 from usmp.relax.limits import MODEL_BYTES, OPERATORS, Limits, check_main
 from usmp.relax.shared_states import check_initial_values
@@ -114,7 +115,15 @@ def import_with_sizes(
     caller must call `asked.check_all_known`."""
     limits = Limits(max_model_bytes, max_operators)
     if isinstance(path, Mapping):
-        return _import_methods(path, trust, limits, asked)
+        mod, paths = _import_methods(path, trust, limits, asked), list(path.values())
+    else:
+        mod, paths = _import_file(path, trust, limits, asked), [path]
+    # Names have no folders, so that archives do not depend on the places of files.
+    names = [os.fsencode(Path(path).name).decode(errors="replace") for path in paths]
+    return MODEL_FILES_ATTR.put(mod, names)
+
+
+def _import_file(path: str | Path, trust: bool, limits: Limits, asked: AskedSizes) -> IRModule:
 
     def reader(importer: Importer) -> Callable[[bytes, Path], IRModule]:
         def read(content: bytes, folder: Path) -> IRModule:

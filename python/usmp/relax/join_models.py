@@ -13,6 +13,7 @@ from usmp.objects.attributes.annotations import STATE_TENSOR_ATTR
 from usmp.objects.attributes.module_attributes import (
     CONCURRENT_ATTR,
     ENTRIES_ATTR,
+    MODEL_FILES_ATTR,
     STATES_ATTR,
 )
 from usmp.objects.entries import check_entries
@@ -22,6 +23,9 @@ from usmp.relax.entries import relax_entries
 from usmp.relax.states import states_of
 from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, with_new_symbol
+
+_LISTS = {attribute.name for attribute in (CONCURRENT_ATTR, ENTRIES_ATTR, MODEL_FILES_ATTR)}
+"""Attributes that list names, which are joined."""
 
 
 def join_models(models: Mapping[str, IRModule], shared_state: bool = False) -> IRModule:
@@ -63,6 +67,9 @@ def join_models(models: Mapping[str, IRModule], shared_state: bool = False) -> I
     attrs = _attributes(models) | ENTRIES_ATTR.entry(listed)
     if together:
         attrs |= CONCURRENT_ATTR.entry(together)
+    files = [name for mod in models.values() for name in MODEL_FILES_ATTR.of(mod) or ()]
+    if files:
+        attrs |= MODEL_FILES_ATTR.entry(files)
     return IRModule(functions).with_attrs(attrs)
 
 
@@ -142,12 +149,13 @@ def _with_own_parameters(func: relax.Function, model: str) -> relax.Function:
 
 
 def _attributes(models: Mapping[str, IRModule]) -> dict[str, Any]:
-    """Return the attributes of all modules except lists of entries; raise if values differ."""
+    """Return the attributes of all modules except lists of names; raise if values differ."""
     attrs: dict[str, Any] = {}
     first: dict[str, str] = {}
     for model, mod in models.items():
-        others = CONCURRENT_ATTR.removed(ENTRIES_ATTR.removed(mod))
-        for name, value in (others.attrs or {}).items():
+        for name, value in (mod.attrs or {}).items():
+            if name in _LISTS:
+                continue
             if name in attrs and not tvm_ffi.structural_equal(attrs[name], value):
                 raise ValueError(
                     f'models "{first[name]}" and "{model}" have different values of the attribute '

@@ -277,8 +277,8 @@ class MemoryMap:
 
     Parameters
     ----------
-    module
-        name of the module.
+    module, title
+        name of the module, and its title (`usmp.report.title`).
     algorithm
         name of the planning algorithm.
     positions
@@ -295,6 +295,7 @@ class MemoryMap:
     """
 
     module: str
+    title: str
     algorithm: str
     positions: int
     ram_bytes: int | None

@@ -9,6 +9,7 @@ from typing import Any
 
 from usmp.report.memory_maps.pictures import map_svg
 from usmp.report.read_map_data import map_of_metadata
+from usmp.report.title import title_of
 from usmp.support.process.vega_process import ReportExtraMissing, VegaFailed
 from usmp.support.text.plain_text import shown
 
@@ -43,7 +44,7 @@ def memory_html(metadata: Mapping[str, Any], entries: Mapping[str, Tensors]) -> 
         )
         for pool in sorted(memory["pools"], key=lambda pool: pool["kind"] == "constant")
     ]
-    name, ram = _text(metadata["model_name"]), memory["ram"]["size_bytes"]
+    name, ram = _text(title_of(metadata)), memory["ram"]["size_bytes"]
     return "\n".join(
         [
             "<div>",
@@ -70,7 +71,7 @@ def _pictures(metadata: Mapping[str, Any]) -> list[str]:
         drawing = map_svg(map_of_metadata(metadata)).encode()
     except (ReportExtraMissing, VegaFailed):
         return []
-    words = escape(f"Memory map of {shown(metadata['model_name'])}", quote=True)
+    words = escape(f"Memory map of {shown(title_of(metadata))}", quote=True)
     encoded = base64.b64encode(drawing).decode()
     return [
         f'<img alt="{words}" style="max-width: 100%" src="data:image/svg+xml;base64,{encoded}">'

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from usmp.report.plan_formats import has_several_entries, name_cell
 from usmp.report.text_tables import TextTable, print_table, print_text
+from usmp.report.title import title_of
 from usmp.support.model_operators import name, names, shape_words, type_counts
 from usmp.support.text.plain_text import shown
 from usmp.support.text.wrapped_text import TIE
@@ -127,7 +128,7 @@ def _table(metadata: Mapping[str, Any], peaks: Collection[int | None]) -> TextTa
 def _operators(metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
     if "operators" not in metadata:
         raise ValueError(
-            f"{shown(metadata['model_name'])}: the plan does not say which operators it is about; "
+            f"{shown(title_of(metadata))}: the plan does not say which operators it is about; "
             "plan or compile the model file again"
         )
     return list(metadata["operators"])

@@ -24,6 +24,7 @@ from usmp.report.map_data import (
 )
 from usmp.report.plan_formats import entries_of
 from usmp.report.summary.io import IO_TEXTS
+from usmp.report.title import title_of
 from usmp.support.model_operators import names
 from usmp.support.text.plain_text import shown
 
@@ -76,6 +77,7 @@ def _map_of(metadata: Mapping[str, Any]) -> MemoryMap:
     ram = memory.get("ram", {})
     return MemoryMap(
         module=_text(metadata, "model_name"),
+        title=title_of(metadata),
         algorithm=_text(memory, "algorithm"),
         positions=positions,
         ram_bytes=_optional_number(ram, "size_bytes"),

@@ -47,7 +47,7 @@ def test_in_python_by_tvmc_and_in_a_program(folder):
     by_tvmc = shlex.split(COMMANDS[0])
     assert by_tvmc[0] == "tvmc"
     with registering():
-        assert run_tvmc(*by_tvmc[1:]).startswith("Memory of default (mine)")
+        assert run_tvmc(*by_tvmc[1:]).startswith("Memory of model (mine)")
     printed = run_python(BLOCKS["use"], folder)
     assert "global_workspace 928 False" in printed.splitlines()
 

@@ -185,7 +185,7 @@ def test_the_examples_run(tmp_path):
     assert lines[0] == "left image [1, 8, 8, 1] int8 0.003921568859368563 -128"
     assert lines[1].startswith("left probabilities [1, 10] int8 0.00390625 -128")
     assert "right global_workspace 928 bytes, aligned to 16" in lines
-    assert any(line.startswith("Memory of left (") for line in lines)
+    assert any(line.startswith("Memory of digits_int8, module left (") for line in lines)
     extracted = tmp_path / "firmware/model"
     written = {str(p.relative_to(extracted)) for p in extracted.rglob("*") if p.is_file()}
     assert written == set(usmp.load_archive(tmp_path / "models.tar").files)

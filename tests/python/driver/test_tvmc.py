@@ -34,7 +34,7 @@ def test_compile_and_run(digits_images, tmp_path):
         cwd=tmp_path,
     )
     assert (compiled.returncode, compiled.stderr) == (0, "")
-    assert compiled.stdout.startswith("Memory of default (greedy_by_size)")
+    assert compiled.stdout.startswith("Memory of digits (greedy_by_size)")
     done = run(
         *(sys.executable, "-m", "usmp", "run", "model.tar"),
         *("--inputs", "in.npz", "--outputs", "out.npz", "--print-time"),

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tvm.ir import IRModule
 from tvm.script import ir as I
 from tvm.script import relax as R
 
 from support.onnx_models import Graph
-from usmp.frontend.build_models import import_models, model_paths
+from usmp.frontend.build_models import import_models
 from usmp.relax.entries import relax_entries
 from usmp.relax.symbolic_sizes import symbolic_sizes_of
 
@@ -37,17 +36,6 @@ def written(folder: Path, name: str) -> Path:
 def bounds(mod, entry="main"):
     [size] = symbolic_sizes_of(mod[entry])
     return size.name, size.upper_bound
-
-
-def test_paths_among_models():
-    path = Path("a.onnx")
-    mod = IRModule()
-    assert model_paths(path) == [path]
-    assert model_paths("a.onnx") == ["a.onnx"]
-    assert model_paths([mod, path, "b.pt2"]) == [path, "b.pt2"]
-    assert model_paths({"x": mod, "y": path}) == [path]
-    assert model_paths(mod) == []
-    assert model_paths(b"a.onnx") == []
 
 
 def test_one_module():

@@ -45,5 +45,16 @@ def memory_map(*pools, operators=(), entries=None, model_operators=(), positions
     """The map of a module that has these pools."""
     one = (entry("main"),) if entries is None else tuple(entries)
     return MemoryMap(
-        "net", "auto", positions, 0, 0, 0, 0, one, tuple(model_operators), tuple(operators), pools
+        "net",
+        "net",
+        "auto",
+        positions,
+        0,
+        0,
+        0,
+        0,
+        one,
+        tuple(model_operators),
+        tuple(operators),
+        pools,
     )

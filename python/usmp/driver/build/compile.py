@@ -13,7 +13,7 @@ from usmp.driver.errors import UsageError
 from usmp.driver.options.accelerators import note_unused_accelerators
 from usmp.driver.options.build_options import add_build_options, build_model
 from usmp.driver.options.memory_pools import note_missing_sizes
-from usmp.driver.options.model_files import check_is_none_of, model_files
+from usmp.driver.options.model_files import check_is_none_of
 from usmp.driver.options.state_options import check_has_state, export_state_layout
 from usmp.driver.output import written
 from usmp.driver.terminal.help import add_command
@@ -99,9 +99,6 @@ def compile_model(options: argparse.Namespace) -> None:
         factory = build_model(
             options, stage, compare_workspace_io=compares, reference=options.reference
         )
-        from usmp.executor_factory import with_model_files
-
-        factory = with_model_files(factory, [file.path for file in model_files(options)])
         check_has_state(options, factory.state_layout)
         stage("emitting C")
         reports = report_files(options, module_metadata(factory) if options.report else {})

@@ -32,7 +32,7 @@ from usmp.driver.terminal.help import Parser
 from usmp.driver.terminal.progress import ProgressCallback, planning_stage
 from usmp.driver.terminal.search import add_time_budget_option, command_deadline, watched_search
 from usmp.driver.without_torch import without_torch
-from usmp.names import C_NAMES, FLOAT, IO_TYPES, MODEL_NAMES
+from usmp.names import C_NAMES, DEFAULT_MODULE, FLOAT, IO_TYPES, MODEL_NAMES
 from usmp.tvm018.old_name import TRUE, parse_truth
 
 EXECUTORS = ("aot",)
@@ -61,7 +61,7 @@ def add_build_options(parser: Parser, needs_model: bool = True) -> None:
     model = parser.add_argument_group("model")
     add_files_options(model, needs_model)
     add_concurrent_option(model)
-    model.add_argument("--module-name", default="default", help="prefix of the C symbols")
+    model.add_argument("--module-name", default=DEFAULT_MODULE, help="prefix of the C symbols")
     model.add_argument(
         "--io-type",
         choices=IO_TYPES,

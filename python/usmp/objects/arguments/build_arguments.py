@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from usmp.names import DEFAULT_MODULE
 from usmp.objects.arguments.executor import Executor
 from usmp.objects.arguments.runtime import Runtime
 from usmp.objects.pools import ConstantMemoryPools, WorkspaceMemoryPools, WorkspacePoolInfo
@@ -90,7 +91,7 @@ def one_module_name(module_name: str | None, mod_name: str | None) -> str:
         )
     name = mod_name if module_name is None else module_name
     if name is None:
-        return "default"
+        return DEFAULT_MODULE
     if not name:
         raise ValueError("module_name is empty; it is the prefix of the C symbols")
     return name

@@ -39,7 +39,7 @@ def c_info(metadata: Mapping[str, Any]) -> bytes:
                 {
                     "name": "usmp",
                     "version": _UNKNOWN,
-                    "input_model": {"name": plan.module, "type": _UNKNOWN},
+                    "input_model": {"name": plan.title, "type": _UNKNOWN},
                 }
             ],
         },

@@ -87,7 +87,7 @@ def node_data(metadata: Mapping[str, Any], value: str) -> bytes:
             results[key] = {"value": max(known, number)}
     if not any(operator.model_operators for operator in plan.operators):
         raise ValueError(
-            f"{plan.module}: the plan does not say which operators of the model it is about; "
+            f"{plan.title}: the plan does not say which operators of the model it is about; "
             "plan or compile the model file again"
         )
     document = {"name": title, "results": results, "gradient": _GRADIENT}

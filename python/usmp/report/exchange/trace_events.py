@@ -38,7 +38,7 @@ def trace_events(metadata: Mapping[str, Any]) -> bytes:
         events += _pool(process, pool)
     document = {
         "displayTimeUnit": "ns",
-        "otherData": {"model": printable(plan.module), "time": "1 us is a program position"},
+        "otherData": {"model": printable(plan.title), "time": "1 us is a program position"},
         "traceEvents": events,
     }
     return (json.dumps(document, indent=1) + "\n").encode()
@@ -47,7 +47,7 @@ def trace_events(metadata: Mapping[str, Any]) -> bytes:
 def _program(plan: MemoryMap) -> Iterator[Event]:
     if not any(operator.positions for operator in plan.operators):
         return
-    yield from _process_name(_PROGRAM, f"operators of {plan.module}")
+    yield from _process_name(_PROGRAM, f"operators of {plan.title}")
     threads: dict[str, int] = {}
     for operator in plan.operators:
         if operator.positions is None:

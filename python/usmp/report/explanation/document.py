@@ -15,6 +15,7 @@ from usmp.report.explanation.live_buffers import (
 from usmp.report.explanation.operators import knows_operators, operator_label
 from usmp.report.explanation.sentences import bound_sentence, pair_sentence
 from usmp.report.summary.io import io_sentences
+from usmp.report.title import title_of
 from usmp.report.unfinished_search import unfinished_search
 
 SCHEMA = "usmp.explanation"
@@ -57,6 +58,7 @@ def explanation_document(
         "schema": SCHEMA,
         "version": VERSION,
         "model_name": module["model_name"],
+        "title": title_of(module),
         "algorithm": module["memory"]["algorithm"],
         "ram": module["memory"].get("ram"),
         "pools": [_pool(module, pool, (facts or {}).get(pool["name"], {})) for pool in pools],

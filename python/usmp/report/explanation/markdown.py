@@ -19,7 +19,7 @@ def explanation_markdown(document: Mapping[str, Any]) -> str:
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:
-    yield f"# Memory of {markdown_text(shown(document['model_name']))}"
+    yield f"# Memory of {markdown_text(shown(document['title']))}"
     yield from ("", *map(markdown_text, ram_sentences(document)))
     for pool in document["pools"]:
         yield from ("", f"## Pool {markdown_text(shown(pool['name']))}", "")

@@ -54,7 +54,7 @@ def _print_pool(pool: Mapping[str, Any], console: Console) -> None:
 
 def ram_sentences(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield sentences about the parts of the model's RAM."""
-    name, ram = shown(document["model_name"]), document["ram"]
+    name, ram = shown(document["title"]), document["ram"]
     if ram is not None:
         parts = [f"workspace {ram['workspace_size_bytes']}"]
         if ram["io_size_bytes"]:

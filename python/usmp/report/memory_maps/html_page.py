@@ -45,8 +45,8 @@ def map_page(drawn: MemoryMap) -> str:
     vega, script, style = vega_javascript(), _script(), _file("page.css")
     return Template(_file("page.html")).substitute(
         policy=_policy([vega, script], style),
-        title=escape(f"Memory map of {shown(drawn.module)}"),
-        heading=f"Memory map of {name_html(drawn.module)}",
+        title=escape(f"Memory map of {shown(drawn.title)}"),
+        heading=f"Memory map of {name_html(drawn.title)}",
         headline=escape(headline(drawn)),
         style=style,
         pools=pools_table(drawn),

@@ -77,7 +77,7 @@ def picture_spec(drawn: MemoryMap, theme: str, pools: Sequence[Pool] | None = No
     legend = _legend(pools, y, colors)
     return {
         "$schema": "https://vega.github.io/schema/vega/v6.json",
-        "description": f"Memory map of {shown(drawn.module)}",
+        "description": f"Memory map of {shown(drawn.title)}",
         "background": colors["page"],
         "autosize": "none",
         "width": _WIDTH,
@@ -89,7 +89,7 @@ def picture_spec(drawn: MemoryMap, theme: str, pools: Sequence[Pool] | None = No
                 "type": "group",
                 "encode": {"enter": {"x": {"value": _LEFT}}},
                 "marks": [
-                    _text(shown(drawn.module, 60), 22, colors["ink"], 16, "bold"),
+                    _text(shown(drawn.title, 60), 22, colors["ink"], 16, "bold"),
                     _text(headline(drawn), 40, colors["faint"], 12, "normal"),
                     *groups,
                     *legend,

@@ -16,6 +16,7 @@ from usmp.report.summary.io import io_sentences
 from usmp.report.summary.sizes import has_fixed_offsets, sizes_sentence
 from usmp.report.summary.streaming import rows_sentence, windows_sentence
 from usmp.report.text_tables import TextTable, print_table, print_text, printed_text
+from usmp.report.title import title_of
 from usmp.report.unfinished_search import unfinished_search
 from usmp.support.model_operators import titles
 from usmp.support.text.plain_text import shown
@@ -141,7 +142,7 @@ def _pools(metadata: Mapping[str, Any]) -> TextTable:
         optimal = "yes" if pool["optimal"] else "unknown"
         rows.append([pool["name"], pool["kind"], str(peak), str(bound), ratio, optimal])
     return TextTable(
-        f"Memory of {shown(metadata['model_name'])} ({shown(memory['algorithm'])})",
+        f"Memory of {shown(title_of(metadata))} ({shown(memory['algorithm'])})",
         ("pool", "kind", "peak bytes", "lower bound", "ratio", "optimal"),
         rows,
         numbers=frozenset({2, 3, 4}),

@@ -84,7 +84,7 @@ def test_summary(tvmc, convolutions, streaming, pressure, peak, text):
     }
     size, least = constants["peak_bytes"], constants["memory_pressure_bytes"]
     assert rows == [
-        "Memory of default (auto)",
+        "Memory of convolutions (auto)",
         "pool kind peak bytes lower bound ratio optimal",
         f"global_workspace workspace {peak} {peak} 1.000 yes",
         f"global_const_workspace constant {size} {least} 1.000 yes",

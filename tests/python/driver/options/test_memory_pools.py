@@ -276,7 +276,7 @@ def test_algorithm_by_its_own_flag(tvmc, model):
     by_setting = tvmc("compile", model, *setting, "-o", "c.tar")
     assert by_flag.status == by_both.status == by_setting.status == 0
     assert len({Path(f"{name}.tar").read_bytes() for name in "abc"}) == 1
-    assert "Memory of default (hill_climb)" in by_flag.stdout
+    assert "Memory of digits (hill_climb)" in by_flag.stdout
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ def test_archive_from_before_ram_was_summed_up(archive, tmp_path):
     module = usmp.load_archive(write_tar(tmp_path / "earlier.tar", files)).module()
     text = io.StringIO()
     print_memory_summary(module.metadata, Console(file=text))
-    assert text.getvalue() == "Memory of default (auto): none\n"
+    assert text.getvalue() == "Memory of relu (auto): none\n"
 
 
 def fields(info):
