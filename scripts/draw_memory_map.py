@@ -19,15 +19,14 @@ from usmp.report.memory_maps import map_svg
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs/images"
-NAME = "digits"
 
 
 def drawings() -> dict[str, str]:
     """Return the text of each file, by its name."""
     model = ROOT / "examples/digits/digits_int8.tflite"
     with tvm.transform.PassContext(config={"tir.usmp.use_workspace_io": True}):
-        factory = usmp.build(model, module_name=NAME)
-    drawn = map_of_metadata(factory.metadata["modules"][NAME])
+        factory = usmp.build(model)
+    drawn = map_of_metadata(factory.metadata["modules"][factory.module_name])
     return {
         f"memory-map-{theme}.svg": map_svg(drawn, theme, drawn.pools[:1]) + "\n"
         for theme in ("light", "dark")

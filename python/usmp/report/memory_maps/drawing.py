@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from usmp.report.map_data import KINDS, Buffer, MemoryMap, Pool, Range
@@ -16,16 +16,23 @@ RING, OVERLAP = "ring of rows", "output overwrites what was read of an input"
 _LONGEST_LABEL = 60
 _HEADROOM = 1.14
 """Ratio of the top of the drawing to the highest line, with space for the label of the line."""
+_HEADROOM_OF_ENTRIES = 1.25
+"""The ratio with space for names of entries, too."""
 _SHOWN_LIMIT = 1.5
 """Highest ratio of limit to peak to draw. A higher limit would make all other marks too small."""
 
 
 def blocks(pool: Pool) -> list[Row]:
-    """Return a block for each live range of each buffer. `id` is the index of the buffer."""
-    return [
+    """Return a block for each live range of each buffer. `id` is the index of the buffer, and
+    `named` is the area for its name."""
+    hatched: dict[str, list[Row]] = {}
+    for name, area in _overlaps(pool):
+        for buffer in (name, pool.buffers[area["id"]].name):
+            hatched.setdefault(buffer, []).append(area)
+    rows = [
         {
             "id": index,
-            "name": shown(buffer.name, _LONGEST_LABEL),
+            "name": shown(_short_name(buffer), _LONGEST_LABEL),
             "kind": buffer.kind,
             "ring": buffer.is_ring,
             "by": buffer.written_by[0] if buffer.written_by else index,
@@ -38,22 +45,57 @@ def blocks(pool: Pool) -> list[Row]:
         if buffer.size_bytes
         for start, stop in buffer.live_ranges
     ]
+    for row in rows:
+        row["named"] = _area_of_name(row, hatched.get(pool.buffers[row["id"]].name, ()))
+    return rows
+
+
+def _short_name(buffer: Buffer) -> str:
+    """Return the name of a buffer without its entry if the drawing shows the entry above it."""
+    if len(buffer.entries) != 1 or buffer.kind in ("state", "constant"):
+        return buffer.name
+    return buffer.name.removeprefix(f"{buffer.entries[0]}.")
+
+
+def _area_of_name(block: Row, hatched: Iterable[Row]) -> Row:
+    """Return the largest part of a block without hatched areas, if it is a third of the block."""
+    area = {key: block[key] for key in ("start", "stop", "low", "high")}
+    for other in hatched:
+        parts = [
+            {**area, "stop": min(area["stop"], other["start"])},
+            {**area, "start": max(area["start"], other["stop"])},
+            {**area, "high": min(area["high"], other["low"])},
+            {**area, "low": max(area["low"], other["high"])},
+        ]
+        largest = max(parts, key=_extent)
+        if 3 * _extent(largest) >= _extent(block):
+            area = largest
+    return area
+
+
+def _extent(area: Row) -> int:
+    """Return the product of the positions and bytes of an area, 0 if it is empty."""
+    return max(0, area["stop"] - area["start"]) * max(0, area["high"] - area["low"])
 
 
 def overlaps(pool: Pool) -> list[Row]:
     """Return the areas in which an output overlaps an input that is still live."""
+    return [area for _, area in _overlaps(pool)]
+
+
+def _overlaps(pool: Pool) -> Iterator[tuple[str, Row]]:
+    """Yield the name of each input that is overwritten, and the area."""
     by_name = {buffer.name: buffer for buffer in pool.buffers}
-    rows = []
     for index, buffer in enumerate(pool.buffers):
         for overlap in buffer.overlaps:
             other = by_name.get(overlap.name)
-            if other is not None:
-                low, high = _shared(buffer, other)
-                for start, stop in common_ranges(buffer.live_ranges, other.live_ranges):
-                    rows.append(
-                        {"id": index, "start": start, "stop": stop, "low": low, "high": high}
-                    )
-    return [row for row in rows if row["low"] < row["high"]]
+            if other is None:
+                continue
+            low, high = _shared(buffer, other)
+            for start, stop in common_ranges(buffer.live_ranges, other.live_ranges):
+                if low < high:
+                    area = {"id": index, "start": start, "stop": stop, "low": low, "high": high}
+                    yield overlap.name, area
 
 
 def reads(pool: Pool, drawn: MemoryMap) -> list[Row]:
@@ -123,9 +165,10 @@ def lines(pool: Pool) -> list[Row]:
     return rows
 
 
-def top_address(pool: Pool) -> float:
+def top_address(pool: Pool, has_entry_names: bool) -> float:
     """Return the highest address of the drawing."""
-    return float(max([1, *(row["bytes"] for row in lines(pool))]) * _HEADROOM)
+    headroom = _HEADROOM_OF_ENTRIES if has_entry_names else _HEADROOM
+    return float(max([1, *(row["bytes"] for row in lines(pool))]) * headroom)
 
 
 def most_live(pool: Pool, positions: int) -> int:

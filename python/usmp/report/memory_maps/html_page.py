@@ -31,6 +31,9 @@ from usmp.support.text.plain_text import shown
 
 _FOLDER = "page"
 
+_SWATCHES = {RING: "ring", OVERLAP: "overlap"}
+"""Classes of swatches in the legend that are not kinds of buffers."""
+
 
 def map_page(drawn: MemoryMap) -> str:
     """Return the HTML of the page.
@@ -89,11 +92,14 @@ def _digest(text: str) -> str:
 
 
 def _legend(drawn: MemoryMap) -> str:
-    swatches = {kind: f'swatch" data-kind="{index}' for index, kind in enumerate(KINDS)}
-    swatches |= {RING: "swatch ring", OVERLAP: "swatch overlap"}
-    return "".join(
-        f'<li><span class="{swatches[words]}"></span>{words}</li>' for words in legend(drawn.pools)
-    )
+    items = []
+    for words in legend(drawn.pools):
+        if words in KINDS:
+            swatch = f'<li data-by="kind"><span class="swatch" data-kind="{KINDS.index(words)}">'
+        else:
+            swatch = f'<li><span class="swatch {_SWATCHES[words]}">'
+        items.append(f"{swatch}</span>{words}</li>")
+    return "".join([*items, '<li data-by="operator" hidden>a color for each operator</li>'])
 
 
 def _map(drawn: MemoryMap, index: int, pool: Pool) -> str:
@@ -110,7 +116,7 @@ def _map(drawn: MemoryMap, index: int, pool: Pool) -> str:
         for direction, words, sign in (
             ("in", "Zoom in on", "+"),
             ("out", "Zoom out of", "&minus;"),
-            ("all", "Show all of", "All"),
+            ("all", "Show all of", "Show all"),
         )
     )
     return (

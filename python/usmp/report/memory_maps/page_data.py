@@ -8,6 +8,7 @@ from typing import Any
 from usmp.report.map_data import Buffer, Measured, MemoryMap, Operator, Pool
 from usmp.report.memory_maps.themes import THEMES
 from usmp.report.memory_maps.vega_panel import panel_group, panel_of, panel_signals
+from usmp.support.model_operators import name
 from usmp.support.text.plain_text import shown
 
 _MAP_HEIGHT = {"workspace": 330, "constant": 220}
@@ -28,16 +29,15 @@ def page_json(drawn: MemoryMap) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def model_operator_text(drawn: MemoryMap, index: int) -> str:
-    """Return an operator of the model file with its tensors, as text."""
+def _model_operator(drawn: MemoryMap, index: int) -> dict[str, Any]:
+    """Return an operator of the model file with its tensors."""
     operator = drawn.model_operators[index]
-    name = f" {shown(operator.name)}" if operator.name else ""
-    graph = f" of subgraph {operator.graph}" if operator.graph else ""
-    inputs, outputs = (", ".join(map(shown, side)) for side in (operator.inputs, operator.outputs))
-    entry = f"{shown(operator.entry)} " if len(drawn.entries) > 1 else ""
-    return (
-        f"{entry}{operator.index}: {shown(operator.type_name)}{name}{graph} ({inputs} -> {outputs})"
-    )
+    return {
+        "label": name(operator.as_named),
+        "name": None if operator.name is None else shown(operator.name),
+        "inputs": list(map(shown, operator.inputs)),
+        "outputs": list(map(shown, operator.outputs)),
+    }
 
 
 def _pool(drawn: MemoryMap, pool: Pool) -> dict[str, Any]:
@@ -90,5 +90,6 @@ def _operator(drawn: MemoryMap, operator: Operator) -> dict[str, Any]:
         "measured": measured_text(operator.measured),
         "weights": operator.weights_bytes,
         "live": [(shown(pool), size) for pool, size in operator.live_bytes.items()],
-        "model": [model_operator_text(drawn, index) for index in operator.model_operators],
+        "functions": list(map(shown, operator.functions)),
+        "model": [_model_operator(drawn, index) for index in operator.model_operators],
     }

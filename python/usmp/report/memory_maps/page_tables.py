@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from usmp.report.map_data import Buffer, Measured, MemoryMap, Operator, Pool
-from usmp.report.memory_maps.page_data import model_operator_text
 from usmp.support.text.plain_text import shown
 
 _SCROLLED_ROWS = 25
@@ -19,8 +18,13 @@ _MEASURED = {
 }
 """Headings of measured costs, by unit."""
 
-Heading = tuple[str, bool]
-"""The text of a heading, and whether its column has numbers."""
+WORDS, NUMBERS, NAMES, LISTS = "words", "numbers", "names", "lists"
+"""Kinds of columns. The page cuts names and lists at the end of their column, lists first."""
+
+_TAGS = {NAMES: "span", LISTS: "div"}
+
+Heading = tuple[str, str]
+"""The text of a heading, and the kind of its column."""
 
 Cells = Sequence[object]
 
@@ -34,14 +38,14 @@ def pools_table(drawn: MemoryMap) -> str:
     """Return the table of pools, with peak, lower bound and limit."""
     has_operator = any(pool.peak_operator is not None for pool in drawn.pools)
     headings = [
-        ("Pool", False),
-        ("Kind", False),
-        ("Peak bytes", True),
-        ("Lower bound", True),
-        ("Optimal", False),
-        ("Limit", True),
-        ("Most live bytes", True),
-        *([("Operator at the peak", False)] if has_operator else []),
+        ("Pool", NAMES),
+        ("Kind", WORDS),
+        ("Peak bytes", NUMBERS),
+        ("Lower bound", NUMBERS),
+        ("Optimal", WORDS),
+        ("Limit", NUMBERS),
+        ("Most live bytes", NUMBERS),
+        *([("Operator at the peak", LISTS)] if has_operator else []),
     ]
     rows = [
         (
@@ -67,11 +71,11 @@ def entries_table(drawn: MemoryMap) -> str:
     if len(drawn.entries) < 2:
         return ""
     headings = [
-        ("Entry", False),
-        ("Peak bytes", True),
-        ("Inputs and outputs", True),
-        ("State", True),
-        ("Program positions", False),
+        ("Entry", NAMES),
+        ("Peak bytes", NUMBERS),
+        ("Inputs and outputs", NUMBERS),
+        ("State", NUMBERS),
+        ("Program positions", WORDS),
     ]
     rows = [
         (
@@ -93,14 +97,14 @@ def buffers_table(drawn: MemoryMap) -> str:
     """Return the table of the buffers of all pools."""
     has_operators = any(b.written_by or b.read_by for pool in drawn.pools for b in pool.buffers)
     headings = [
-        ("Name", False),
-        ("Pool", False),
-        ("Kind", False),
-        ("Offset", True),
-        ("Bytes", True),
-        ("Live at positions", False),
-        ("Overwrites", False),
-        *([("Written by", False), ("Read by", False)] if has_operators else []),
+        ("Name", NAMES),
+        ("Pool", NAMES),
+        ("Kind", WORDS),
+        ("Offset", NUMBERS),
+        ("Bytes", NUMBERS),
+        ("Live at positions", LISTS),
+        ("Overwrites", LISTS),
+        *([("Written by", LISTS), ("Read by", LISTS)] if has_operators else []),
     ]
     rows = []
     for p, pool in enumerate(drawn.pools):
@@ -129,16 +133,15 @@ def operators_table(drawn: MemoryMap) -> str:
     has_weights = any(operator.weights_bytes is not None for operator in drawn.operators)
     units = sorted({o.measured.unit for o in drawn.operators if o.measured is not None})
     headings = [
-        ("#", True),
-        ("Operator", False),
-        *([("Entry", False)] if len(drawn.entries) > 1 else []),
-        ("Function", False),
-        ("MACs", True),
-        ("Instructions (about)", True),
-        *((_MEASURED[unit], True) for unit in units),
-        *([("Weights in bytes", True)] if has_weights else []),
-        *((f"Live in {shown(pool.name)}", True) for pool in pools),
-        *([("In the model", False)] if drawn.model_operators else []),
+        ("#", NUMBERS),
+        ("Operator", NAMES),
+        *([("Entry", NAMES)] if len(drawn.entries) > 1 else []),
+        ("Function", LISTS),
+        ("MACs", NUMBERS),
+        ("Instructions (about)", NUMBERS),
+        *((_MEASURED[unit], NUMBERS) for unit in units),
+        *([("Weights in bytes", NUMBERS)] if has_weights else []),
+        *((f"Live in {shown(pool.name)}", NUMBERS) for pool in pools),
     ]
     rows = []
     for index, operator in enumerate(drawn.operators):
@@ -153,9 +156,6 @@ def operators_table(drawn: MemoryMap) -> str:
             *([_or_empty(operator.weights_bytes)] if has_weights else []),
             *(operator.live_bytes.get(pool.name, 0) for pool in pools),
         ]
-        if drawn.model_operators:
-            texts = [model_operator_text(drawn, i) for i in operator.model_operators]
-            cells.append("<br>".join(map(name_html, texts)))
         rows.append((f' data-id="{index}"', cells))
     caption = f"{len(rows)} operators, in the order in which they run"
     return _table("operator-table", caption, headings, rows, name_column=1)
@@ -176,17 +176,17 @@ def _table(
     """Return a table in a scrolling region that the keyboard can reach. Cells are HTML."""
     tall = " tall" if len(rows) > _SCROLLED_ROWS else ""
     attribute = f' id="{identity}"' if identity else ""
-    numbers = [' class="number"' if is_number else "" for _, is_number in headings]
+    numbers = [' class="number"' if kind == NUMBERS else "" for _, kind in headings]
     head = "".join(
         f'<th scope="col"{number}>{escape(words)}</th>'
         for (words, _), number in zip(headings, numbers, strict=True)
     )
-    tags = ["th" if column == name_column else "td" for column in range(len(headings))]
-    starts = [
-        f"<{tag}{' scope=row' if tag == 'th' else ''}{number}>"
-        for tag, number in zip(tags, numbers, strict=True)
-    ]
-    ends = [f"</{tag}>" for tag in tags]
+    starts, ends = [], []
+    for column, ((_, kind), number) in enumerate(zip(headings, numbers, strict=True)):
+        tag = "th" if column == name_column else "td"
+        start, end = (f"<{_TAGS[kind]}>", f"</{_TAGS[kind]}>") if kind in _TAGS else ("", "")
+        starts.append(f"<{tag}{' scope=row' if tag == 'th' else ''}{number}>{start}")
+        ends.append(f"{end}</{tag}>")
     body = "\n".join(
         f"<tr{attributes}>"
         + "".join(

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, radians, sin
 from typing import Any
 
 LIVE_HEIGHT = 76
 """Height of the chart of live bytes, in pixels."""
 
-_BAND_HEIGHT = 106
+LABEL_SIZE = 10
+"""Size of the font of operator names, in pixels."""
+
+LABEL_ANGLE = 55
+"""Angle of the names of narrow operators, in degrees."""
+
+CHARACTER = 0.64 * LABEL_SIZE
+"""Approximate width of a character of operator names, which are mostly in capitals, in pixels."""
+
+LABEL_MARGIN = 12
+"""Least sum of the spaces left and right of a horizontal name, in pixels."""
+
 _GAP = 14
 _AXIS_HEIGHT = 40
 
@@ -24,20 +36,21 @@ class Panel:
     ----------
     map_height
         height of the map of addresses.
-    has_operators
-        whether the panel has a band with the names of operators.
+    label_limit
+        length of the longest rotated name of an operator, for which the panel has a band; 0 if it
+        has no names.
     has_live
         whether the panel has a chart of live bytes.
     """
 
     map_height: int
-    has_operators: bool
+    label_limit: int
     has_live: bool
 
     @property
     def live_top(self) -> int:
         """The top of the chart of live bytes."""
-        return self.map_height + (_BAND_HEIGHT if self.has_operators else _GAP)
+        return self.map_height + _GAP + ceil(self.label_limit * sin(radians(LABEL_ANGLE)))
 
     @property
     def plot_height(self) -> int:
@@ -49,4 +62,4 @@ class Panel:
         """The height with the axis and the names of operators."""
         if self.has_live:
             return self.plot_height + _AXIS_HEIGHT
-        return self.live_top if self.has_operators else self.map_height + _AXIS_HEIGHT
+        return self.live_top if self.label_limit else self.map_height + _AXIS_HEIGHT

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from math import cos, radians
+
 from usmp.report.map_data import Pool
 from usmp.report.memory_maps.themes import FONT
-from usmp.report.memory_maps.vega_layout import Panel, Spec
+from usmp.report.memory_maps.vega_layout import (
+    CHARACTER,
+    LABEL_ANGLE,
+    LABEL_MARGIN,
+    LABEL_SIZE,
+    Panel,
+    Spec,
+)
 
-_LABEL_LIMIT = 116
+_LEFT_MARGIN = 60
+"""Space for names of operators to the left of the plot, in pixels."""
+_IS_WIDE = f"length(datum.label) * {CHARACTER} + {LABEL_MARGIN} <= datum.right - datum.left"
 # Matches of a text search take precedence over the picked buffer.
 _IS_FAINT = (
     "(state.found ? !state.found[datum.id] : state.picked >= 0 && datum.id !== state.picked"
@@ -272,7 +283,12 @@ def lines_marks() -> list[Spec]:
 
 
 def operator_labels(panel: Panel) -> list[Spec]:
-    """Return the marks of the names of operators below the map."""
+    """Return the names of operators below the map: horizontal below wide operators, else rotated.
+
+    A rotated name ends below the middle of its operator. It is cut at the left edge of the drawing.
+    """
+    to_the_edge = f"(datum.middle + {_LEFT_MARGIN}) / {cos(radians(LABEL_ANGLE)):.4f}"
+    limit = f"min({panel.label_limit}, {to_the_edge})"
     return [
         {
             "type": "text",
@@ -282,13 +298,13 @@ def operator_labels(panel: Panel) -> list[Spec]:
                 "update": {
                     "x": {"field": "middle"},
                     "y": {"value": panel.map_height + 6},
-                    "angle": {"value": -55},
-                    "align": {"value": "right"},
-                    "baseline": {"value": "middle"},
+                    "angle": {"signal": f"{_IS_WIDE} ? 0 : -{LABEL_ANGLE}"},
+                    "align": {"signal": f"{_IS_WIDE} ? 'center' : 'right'"},
+                    "baseline": {"signal": f"{_IS_WIDE} ? 'top' : 'middle'"},
                     "text": {"field": "label"},
                     "font": {"value": FONT},
-                    "fontSize": {"value": 9},
-                    "limit": {"value": _LABEL_LIMIT},
+                    "fontSize": {"value": LABEL_SIZE},
+                    "limit": {"signal": f"{_IS_WIDE} ? width : {limit}"},
                     "fill": {"signal": "theme.faint"},
                 }
             },

@@ -9,12 +9,19 @@ Source: the reference of Vega 6, https://vega.github.io/vega/docs/.
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 from usmp.report.map_data import KINDS, MemoryMap, Pool
 from usmp.report.memory_maps import drawing
 from usmp.report.memory_maps.themes import FONT, LIGHT
-from usmp.report.memory_maps.vega_layout import LIVE_HEIGHT, Panel, Spec
+from usmp.report.memory_maps.vega_layout import (
+    CHARACTER,
+    LABEL_MARGIN,
+    LIVE_HEIGHT,
+    Panel,
+    Spec,
+)
 from usmp.report.memory_maps.vega_marks import (
     blocks_marks,
     clipped,
@@ -27,14 +34,36 @@ from usmp.report.memory_maps.vega_marks import (
 
 _HATCH_STEP = 6
 
+_PLOT_WIDTH = 784
+"""Width of the plot in a picture, in pixels, for which the band of names is made."""
+
+_NARROWEST_NAMED = 8
+"""Least width of an operator in that plot that a plot on a wide screen names, in pixels."""
+
+_SHORTEST_LABEL, _LONGEST_LABEL = 16, 230
+"""Limits of the space for rotated names, along their lines, in pixels."""
+
 ALL_ALIKE: Spec = {"picked": -1, "related": None, "found": None, "operator": None}
 """Value of the signal `state` without emphasis."""
 
 
 def panel_of(drawn: MemoryMap, pool: Pool, map_height: int) -> Panel:
     """Return the size of the panel of a pool."""
-    has_operators = any(operator.positions is not None for operator in drawn.operators)
-    return Panel(map_height, has_operators, has_live=not pool.is_constant)
+    return Panel(map_height, _label_limit(drawn), has_live=not pool.is_constant)
+
+
+def _label_limit(drawn: MemoryMap) -> int:
+    """Return the length of the longest rotated name in a plot of `_PLOT_WIDTH`, in pixels."""
+    marks = drawing.operator_marks(drawn)
+    if not marks:
+        return 0
+    rotated = [_SHORTEST_LABEL]
+    for mark in marks:
+        length = ceil(len(mark["label"]) * CHARACTER)
+        width = (mark["stop"] - mark["start"]) * _PLOT_WIDTH / max(1, drawn.positions)
+        if _NARROWEST_NAMED <= width < length + LABEL_MARGIN:
+            rotated.append(length)
+    return min(max(rotated), _LONGEST_LABEL)
 
 
 def panel_group(drawn: MemoryMap, pool: Pool, panel: Panel) -> Spec:
@@ -55,20 +84,13 @@ def panel_group(drawn: MemoryMap, pool: Pool, panel: Panel) -> Spec:
             clipped(panel, blocks_marks(pool)),
             clipped(panel, entry_marks(panel)),
             *lines_marks(),
-            *(operator_labels(panel) if panel.has_operators else []),
+            *(operator_labels(panel) if panel.label_limit else []),
             *([live_marks(panel)] if panel.has_live else []),
         ],
     }
 
 
 def _data(drawn: MemoryMap, pool: Pool, panel: Panel) -> list[Spec]:
-    pixels = {
-        "left": "clamp(scale('x', datum.start), 0, width)",
-        "right": "clamp(scale('x', datum.stop), 0, width)",
-        "top": f"clamp(scale('y', datum.high), 0, {panel.map_height})",
-        "bottom": f"clamp(scale('y', datum.low), 0, {panel.map_height})",
-    }
-    places = [{"type": "formula", "as": name, "expr": text} for name, text in pixels.items()]
     return [
         {"name": "blocks", "values": drawing.blocks(pool)},
         {"name": "reads", "values": drawing.reads(pool, drawn) if pool.is_constant else []},
@@ -81,7 +103,7 @@ def _data(drawn: MemoryMap, pool: Pool, panel: Panel) -> list[Spec]:
             "name": "labels",
             "source": "blocks",
             "transform": [
-                *places,
+                *_places("datum.named", panel),
                 _filter("datum.right - datum.left > 34 && datum.bottom - datum.top >= 11"),
             ],
         },
@@ -89,7 +111,7 @@ def _data(drawn: MemoryMap, pool: Pool, panel: Panel) -> list[Spec]:
             "name": "hatches",
             "source": "overlaps",
             "transform": [
-                *places,
+                *_places("datum", panel),
                 {"type": "formula", "as": "w", "expr": "datum.right - datum.left"},
                 {"type": "formula", "as": "h", "expr": "datum.bottom - datum.top"},
                 _filter("datum.w > 4 && datum.h > 4"),
@@ -123,6 +145,17 @@ def _data(drawn: MemoryMap, pool: Pool, panel: Panel) -> list[Spec]:
             ],
         },
     ]
+
+
+def _places(area: str, panel: Panel) -> list[Spec]:
+    """Return formulas of the visible part of an area, a rectangle of positions and bytes."""
+    pixels = {
+        "left": f"clamp(scale('x', {area}.start), 0, width)",
+        "right": f"clamp(scale('x', {area}.stop), 0, width)",
+        "top": f"clamp(scale('y', {area}.high), 0, {panel.map_height})",
+        "bottom": f"clamp(scale('y', {area}.low), 0, {panel.map_height})",
+    }
+    return [{"type": "formula", "as": name, "expr": text} for name, text in pixels.items()]
 
 
 def _filter(expression: str) -> Spec:
@@ -195,7 +228,7 @@ def _axes(panel: Panel) -> list[Spec]:
                 **look,
             }
         )
-    if panel.has_live or not panel.has_operators:
+    if panel.has_live or not panel.label_limit:
         axes.append(
             {
                 "orient": "bottom",
@@ -215,6 +248,6 @@ def panel_signals(drawn: MemoryMap, pool: Pool) -> list[Spec]:
     return [
         {"name": "theme", "value": LIGHT},
         {"name": "xdom", "value": [0, max(1, drawn.positions)]},
-        {"name": "ydom", "value": [0, drawing.top_address(pool)]},
+        {"name": "ydom", "value": [0, drawing.top_address(pool, bool(drawing.entry_marks(drawn)))]},
         {"name": "state", "value": {**ALL_ALIKE, "colorBy": "kind"}},
     ]

@@ -123,12 +123,10 @@ def test_hover_and_click_tell_of_a_buffer(browser, file):
             "Offset: 544 to 928",
             "Live: 303-412",
             "Written by: 5 CONV_2D, 6 MAX_POOL_2D",
-            "In the model: 5: CONV_2D (tensor:5 -> tensor:6); "
-            "6: MAX_POOL_2D (tensor:6 -> tensor:7)",
         ]
         page.mouse.click(*place(page, "conv2d3_ring"))
-        others = page.locator("#details button").all_inner_texts()
-        assert others == ["fused_conv2d2_add", "max_pool"]
+        buttons = page.locator("#details button").all_inner_texts()
+        assert buttons == ["5 CONV_2D, 6 MAX_POOL_2D", "fused_conv2d2_add", "max_pool"]
         picked = page.locator("tr.picked th").all_inner_texts()
         assert picked == ["conv2d3_ring", "5 CONV_2D, 6 MAX_POOL_2D"]
         page.mouse.move(2, 2)
@@ -222,11 +220,58 @@ def test_themes_and_colors(browser, file):
         dark = pixels(page)
         page.locator("#theme").click()
         assert page.evaluate(background) == "rgb(255, 255, 255)"
-        assert page.locator("#theme").get_attribute("aria-pressed") == "false"
+        switch = page.get_by_role("button", name="Dark theme", exact=True)
+        assert switch.get_attribute("aria-pressed") == "false"
         light = pixels(page)
         assert light != dark
+        legend = page.locator(".legend li:visible")
+        assert "intermediate" in legend.all_inner_texts()
         page.select_option("#color-by", "operator")
         assert pixels(page) != light
+        assert "a color for each operator" in legend.all_inner_texts()
+        assert "intermediate" not in legend.all_inner_texts()
+
+
+def test_details_of_an_operator_have_its_tensors_in_the_model(browser, file):
+    with opened(browser, file) as page:
+        row = page.locator("#operator-table tbody tr", has_text="5 CONV_2D")
+        row.locator("button").click()
+        folded = page.locator("#details details")
+        assert folded.locator("summary").all_inner_texts() == ["5 CONV_2D", "6 MAX_POOL_2D"]
+        assert folded.locator("dd").first.is_hidden()
+        folded.first.locator("summary").click()
+        assert folded.first.locator("dd").all_inner_texts() == ["tensor:5", "tensor:6"]
+        page.locator("#details").get_by_role("button", name="max_pool", exact=True).click()
+        assert page.locator("#details dd").first.inner_text() == "max_pool"
+        assert page.evaluate("document.activeElement.id") == "details-title"
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_details_stay_in_sight_of_a_click(browser, large, width):
+    with opened(browser, large, viewport={"width": width, "height": 800}) as page:
+        row = page.locator("#operator-table tbody tr").nth(3)
+        row.evaluate("row => row.scrollIntoView({ block: 'end' })")
+        row.locator("button").click()
+        details, name = page.locator(".details"), page.locator("#details dd").first
+        assert name.inner_text() == "3 FULLY_CONNECTED"
+        panel, clicked = details.bounding_box(), row.locator("button").bounding_box()
+        assert 0 < panel["y"] < panel["y"] + panel["height"] <= 800
+        is_covered = clicked["x"] + clicked["width"] > panel["x"]
+        assert not is_covered or clicked["y"] + clicked["height"] <= panel["y"]
+        page.get_by_role("button", name="Close details").click()
+        assert page.locator("tr.picked").count() == 0
+        assert row.locator("button").evaluate("e => e === document.activeElement")
+
+
+def test_tables_fit_a_window_and_have_a_line_a_row(browser, digits, tmp_path):
+    text = json.dumps(digits).replace('"fused_conv2d2_add"', json.dumps("model/layer;" * 142))
+    path = tmp_path / "page.html"
+    path.write_text(map_page(map_of_metadata(json.loads(text))))
+    with opened(browser, path, viewport={"width": 1400, "height": 900}) as page:
+        hidden = "all => all.map((table) => table.scrollWidth - table.clientWidth)"
+        assert page.eval_on_selector_all(".table", hidden) == [0, 0, 0]
+        heights = page.eval_on_selector_all("tbody tr", "rows => rows.map((r) => r.offsetHeight)")
+        assert max(heights) < 40
 
 
 def test_a_phone_shows_all_of_it(browser, file):

@@ -263,7 +263,7 @@ def test_several_entries_are_named():
     spec = json.dumps(picture_spec(drawn, "light"))
     assert '"learn"' in spec and '"tell"' in spec
     page = map_page(drawn)
-    assert '<th scope=row><bdi>tell</bdi></th><td class="number">9</td>' in page
+    assert '<th scope=row><span><bdi>tell</bdi></span></th><td class="number">9</td>' in page
     assert f"<td>{half}-{2 * half}</td>" in page
 
 

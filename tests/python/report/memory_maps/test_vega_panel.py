@@ -31,23 +31,34 @@ def scale(drawing, name):
 @pytest.mark.parametrize(
     ("held", "operators", "expected"),
     [
-        (WORKSPACE, (), Panel(200, False, True)),
-        (WORKSPACE, (operator(0),), Panel(200, False, True)),
-        (WORKSPACE, PLACED, Panel(200, True, True)),
-        (FLASH, PLACED, Panel(200, True, False)),
+        (WORKSPACE, (), Panel(200, 0, True)),
+        (WORKSPACE, (operator(0),), Panel(200, 0, True)),
+        (WORKSPACE, PLACED, Panel(200, 16, True)),
+        (FLASH, PLACED, Panel(200, 16, False)),
     ],
 )
 def test_a_panel_has_room_for_what_is_known(held, operators, expected):
     assert panel_of(memory_map(held, operators=operators), held, 200) == expected
 
 
-@pytest.mark.parametrize("has_operators", [False, True])
+@pytest.mark.parametrize(
+    ("label", "width", "limit"),
+    [("x" * 20, 1000, 16), ("x" * 20, 100, 128), ("x" * 60, 100, 230), ("x" * 20, 5, 16)],
+    ids=["horizontal", "rotated", "cut", "not shown"],
+)
+def test_the_band_of_names_is_as_high_as_rotated_names(label, width, limit):
+    operators = (operator(0, (0, width), label=label), operator(1, (width, 1000)))
+    drawn = memory_map(WORKSPACE, operators=operators, positions=1000)
+    assert panel_of(drawn, WORKSPACE, 200).label_limit == limit
+
+
+@pytest.mark.parametrize("limit", [0, 100])
 @pytest.mark.parametrize("has_live", [False, True])
-def test_axes_are_those_of_what_is_drawn(has_operators, has_live):
-    drawing = group(panel=Panel(200, has_operators, has_live))
+def test_axes_are_those_of_what_is_drawn(limit, has_live):
+    drawing = group(panel=Panel(200, limit, has_live))
     titles = ["address (bytes)"]
     titles += ["live bytes"] * has_live
-    titles += ["program position"] * (has_live or not has_operators)
+    titles += ["program position"] * (has_live or not limit)
     assert [axis["title"] for axis in drawing["axes"]] == titles
     # Bytes and positions are whole numbers.
     assert {axis["tickMinStep"] for axis in drawing["axes"]} == {1}
@@ -56,7 +67,7 @@ def test_axes_are_those_of_what_is_drawn(has_operators, has_live):
 
 
 def test_titles_of_axes_are_in_the_middle_of_their_drawing():
-    panel = Panel(200, True, True)
+    panel = Panel(200, 100, True)
     address, live, position = group(panel=panel)["axes"]
     assert address["titleY"] == 100
     assert live["titleY"] == panel.live_top + LIVE_HEIGHT / 2
@@ -71,14 +82,13 @@ def test_marks_are_there_for_what_is_known():
         found = [mark.get("from", {}).get("data") for mark in group(panel=panel)["marks"]]
         return "named" in found, group(panel=panel)["marks"][-1]["type"] == "group"
 
-    for has_operators in (False, True):
+    for limit in (0, 100):
         for has_live in (False, True):
-            panel = Panel(200, has_operators, has_live)
-            assert sources(panel) == (has_operators, has_live)
+            assert sources(Panel(200, limit, has_live)) == (limit > 0, has_live)
 
 
 def test_scales_fill_the_panel_and_addresses_grow_upwards():
-    panel = Panel(200, True, True)
+    panel = Panel(200, 100, True)
     drawing = group(panel=panel)
     assert scale(drawing, "x")["range"] == [0, {"signal": "width"}]
     assert scale(drawing, "y")["range"] == [200, 0]
@@ -124,3 +134,36 @@ def test_at_first_all_is_visible_and_nothing_emphasized():
     assert signals["state"] == state
     nothing = panel_signals(memory_map(positions=0), WORKSPACE)
     assert {each["name"]: each["value"] for each in nothing}["xdom"] == [0, 1]
+
+
+def test_names_lie_beside_what_outputs_overwrite():
+    dying = buffer("x", 40, [(0, 4)])
+    output = buffer("y", 40, [(3, 9)], overlaps={"x": 40})
+    lower = buffer("z", 10, [(0, 4)], overlaps={"x": 10})
+    areas = {
+        row["name"]: row["named"]
+        for held in (pool(dying, output), pool(dying, lower))
+        for row in data(group(held), "blocks")["values"]
+    }
+    assert areas == {
+        "x": {"start": 0, "stop": 4, "low": 10, "high": 40},
+        "y": {"start": 4, "stop": 9, "low": 0, "high": 40},
+        "z": {"start": 0, "stop": 4, "low": 0, "high": 10},
+    }
+    (before, _) = data(group(pool(dying, output)), "blocks")["values"]
+    assert before["named"] == {"start": 0, "stop": 3, "low": 0, "high": 40}
+
+
+@pytest.mark.parametrize(
+    ("known", "name"),
+    [
+        ({"entries": ("kws",)}, "conv"),
+        ({"entries": ("kws", "vww")}, "kws.conv"),
+        ({"entries": ("vww",)}, "kws.conv"),
+        ({"entries": ("kws",), "kind": "constant"}, "kws.conv"),
+        ({}, "kws.conv"),
+    ],
+)
+def test_names_are_without_the_entry_that_stands_above(known, name):
+    (block,) = data(group(pool(buffer("kws.conv", **known))), "blocks")["values"]
+    assert block["name"] == name

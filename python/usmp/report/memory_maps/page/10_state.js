@@ -36,8 +36,6 @@ function factsOf(pool, id) {
   if (data.entries.length > 1) facts.push(["Entries", buffer.entries.join(", ")]);
   if (buffer.written.length) facts.push(["Written by", names(buffer.written)]);
   if (buffer.read.length) facts.push(["Read by", names(buffer.read)]);
-  const inModel = [...new Set([...buffer.written, ...buffer.read].flatMap((i) => operators[i].model))];
-  if (inModel.length) facts.push(["In the model", inModel.join("; ")]);
   for (const [other, bytes] of buffer.overlaps) {
     facts.push(["Overwrites", `${bytes} bytes of ${other}, which was read there for the last time`]);
   }

@@ -19,7 +19,7 @@ function emphasisOf(pool) {
     found = Object.fromEntries(matches.filter(([, is]) => is).map(([id]) => [id, 1]));
   }
   return {
-    picked: isHere ? choice.buffer : -1, found, operator, colorBy: choice.colorBy,
+    picked: isHere ? choice.buffer : -1, related, found, operator, colorBy: choice.colorBy,
   };
 }
 
@@ -137,6 +137,7 @@ function listen(map) {
   view.addEventListener("click", (event, item) => {
     if (map.dragged) return;
     const block = blockOf(item);
+    hover(map, null);
     if (block) pickBuffer(pool, block.id);
     else pickNothing();
   });

@@ -45,7 +45,6 @@ function pressed(map, event) {
     ArrowUp: () => (event.shiftKey ? pan(map, 0, 0.2) : stepOperator(-1)),
     Home: () => stepBuffer(map, -Infinity),
     End: () => stepBuffer(map, Infinity),
-    Escape: pickNothing,
     "+": () => zoom(map, 0.5),
     "=": () => zoom(map, 0.5),
     "-": () => zoom(map, 2),

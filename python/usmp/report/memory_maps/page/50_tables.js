@@ -48,8 +48,18 @@ function linkRows() {
     const row = event.target.closest("tbody tr");
     if (row && !getSelection().toString()) pick(row.dataset);
   });
-  listen("buffer-table", (row) => pickBuffer(Number(row.pool), Number(row.id), true));
+  listen("buffer-table", (row) => pickBuffer(Number(row.pool), Number(row.id)));
   listen("operator-table", (row) => pickOperator(Number(row.id)));
+}
+
+// Show the whole text of a cut cell while the pointer is on it.
+function titleCutCells() {
+  document.addEventListener("mouseover", ({ target }) => {
+    const text = target.closest("tbody span, tbody div");
+    if (!text || text.title) return;
+    const isCut = text.scrollHeight > text.clientHeight || text.scrollWidth > text.clientWidth;
+    if (isCut) text.title = text.textContent;
+  });
 }
 
 function markRows() {
@@ -72,9 +82,11 @@ function search(text) {
   }
   for (const row of rowsOf("operator-table")) {
     const index = Number(row.dataset.id);
-    const words = [operatorName(index), ...operators[index].model].join("\n").toLowerCase();
-    row.hidden = !words.includes(choice.search);
+    const tensors = operators[index].model.flatMap(({ name, inputs, outputs }) => [name ?? "", ...inputs, ...outputs]);
+    const words = [operatorName(index), ...operators[index].functions, ...tensors];
+    row.hidden = !words.join("\n").toLowerCase().includes(choice.search);
   }
   redrawAll();
+  byId("found").textContent = choice.search ? count(found, "buffer") : "";
   announce(choice.search ? `${count(found, "buffer")} found.` : "All buffers are shown.");
 }

@@ -4,6 +4,9 @@ function listenToControls() {
   byId("search").addEventListener("input", (event) => search(event.target.value));
   byId("color-by").addEventListener("change", (event) => {
     choice.colorBy = event.target.value;
+    document.querySelectorAll(".legend [data-by]").forEach((item) => {
+      item.hidden = item.dataset.by !== choice.colorBy;
+    });
     redrawAll();
   });
   byId("theme").addEventListener("click", () => {
@@ -27,10 +30,13 @@ async function start() {
     if (pool === 0) performance.mark("usmp-first-map");
   }
   applyTheme();
+  showDetails();
   await whenRead();
   listenToControls();
+  listenToDetails();
   document.querySelectorAll("table[id]").forEach(makeSortable);
   linkRows();
+  titleCutCells();
   document.documentElement.dataset.ready = "true";
 }
 
