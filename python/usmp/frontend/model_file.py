@@ -74,10 +74,10 @@ def import_model(
     -------
     IRModule
         A module with a Relax `main`, with weights as constants, and output names in the attribute
-        `output_names`. For a `.tflite` file with several signatures, or several methods, the module
-        has a function for each, listed in the module's attribute `entries`. Dynamic sizes are shape
-        variables of the functions, with bounds in the attributes `tir_var_upper_bound` and
-        `tir_var_lower_bound`.
+        `output_names`. The module's attribute `model_files` has the names of the files. For a
+        `.tflite` file with several signatures, or several methods, the module has a function for
+        each, listed in the module's attribute `entries`. Dynamic sizes are shape variables of the
+        functions, with bounds in the attributes `tir_var_upper_bound` and `tir_var_lower_bound`.
 
     Raises
     ------

@@ -26,10 +26,10 @@ def blocks(pool: Pool) -> list[Row]:
     """Return a block for each live range of each buffer. `id` is the index of the buffer, and
     `named` is the area for its name."""
     hatched: dict[str, list[Row]] = {}
-    for name, area in _overlaps(pool):
-        for buffer in (name, pool.buffers[area["id"]].name):
-            hatched.setdefault(buffer, []).append(area)
-    rows = [
+    for overwritten, area in _overlaps(pool):
+        for name in (overwritten, pool.buffers[area["id"]].name):
+            hatched.setdefault(name, []).append(area)
+    return [
         {
             "id": index,
             "name": shown(_short_name(buffer), _LONGEST_LABEL),
@@ -40,14 +40,12 @@ def blocks(pool: Pool) -> list[Row]:
             "stop": stop,
             "low": buffer.offset_bytes,
             "high": buffer.end_bytes,
+            "named": _area_of_name(buffer, (start, stop), hatched.get(buffer.name, ())),
         }
         for index, buffer in enumerate(pool.buffers)
         if buffer.size_bytes
         for start, stop in buffer.live_ranges
     ]
-    for row in rows:
-        row["named"] = _area_of_name(row, hatched.get(pool.buffers[row["id"]].name, ()))
-    return rows
 
 
 def _short_name(buffer: Buffer) -> str:
@@ -57,9 +55,10 @@ def _short_name(buffer: Buffer) -> str:
     return buffer.name.removeprefix(f"{buffer.entries[0]}.")
 
 
-def _area_of_name(block: Row, hatched: Iterable[Row]) -> Row:
+def _area_of_name(buffer: Buffer, live: Range, hatched: Iterable[Row]) -> Row:
     """Return the largest part of a block without hatched areas, if it is a third of the block."""
-    area = {key: block[key] for key in ("start", "stop", "low", "high")}
+    low, high = buffer.offset_bytes, buffer.end_bytes
+    block = area = {"start": live[0], "stop": live[1], "low": low, "high": high}
     for other in hatched:
         parts = [
             {**area, "stop": min(area["stop"], other["start"])},
@@ -75,7 +74,7 @@ def _area_of_name(block: Row, hatched: Iterable[Row]) -> Row:
 
 def _extent(area: Row) -> int:
     """Return the product of the positions and bytes of an area, 0 if it is empty."""
-    return max(0, area["stop"] - area["start"]) * max(0, area["high"] - area["low"])
+    return int(max(0, area["stop"] - area["start"]) * max(0, area["high"] - area["low"]))
 
 
 def overlaps(pool: Pool) -> list[Row]:
