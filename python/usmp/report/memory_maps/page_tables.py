@@ -11,6 +11,9 @@ from usmp.support.text.plain_text import shown
 _SCROLLED_ROWS = 25
 """Most rows of a table without its own scroll bar."""
 
+_LONGEST_HEADING = 40
+"""Most characters of the name of a pool in a heading."""
+
 _MEASURED = {
     "ns": "Time measured (ns)",
     "instructions": "Instructions measured",
@@ -141,7 +144,7 @@ def operators_table(drawn: MemoryMap) -> str:
         ("Instructions (about)", NUMBERS),
         *((_MEASURED[unit], NUMBERS) for unit in units),
         *([("Weights in bytes", NUMBERS)] if has_weights else []),
-        *((f"Live in {shown(pool.name)}", NUMBERS) for pool in pools),
+        *((f"Live in {shown(pool.name, _LONGEST_HEADING)}", NUMBERS) for pool in pools),
     ]
     rows = []
     for index, operator in enumerate(drawn.operators):
