@@ -42,7 +42,7 @@ from usmp.ops.views import PARTS, part_offsets
 from usmp.relax.static_shapes import flatten_types
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.text.unique_names import UniqueNames
-from usmp.tir.model_operator import joined_span
+from usmp.tir.model_operator import joined_span, result_names
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.op_names import op_name
 from usmp.tir.size_expressions import Extent
@@ -162,14 +162,21 @@ class MainBuilder:
             arguments = list(flatten(self.value_of(expr.args[1], f"{callee.name_hint}_constant")))
             if operator == "relax.call_tir_inplace":
                 return self.call_in_place(callee, arguments, with_span(expr, span), var, position)
-            result = self.allocate(callee.name_hint, var.ty)
+            result = self.named(self.allocate(callee.name_hint, var.ty), expr.span)
             self.calls.append(callee, [*arguments, *flatten(result)], flatten(result), span)
             return result
         if operator in PARTS:
-            return self.copy(with_span(expr, span), var, position)
+            return self.named(self.copy(with_span(expr, span), var, position), expr.span)
         raise UnsupportedModelError(
             f"operator {operator} (result {var.name}: {var.ty}) cannot be lowered to static C"
         )
+
+    def named(self, result: Value, span: AnySpan | None) -> Value:
+        """Record the names that the model file gives the result of a call with this span."""
+        buffers = list(flatten(result))
+        names = result_names(span, len(buffers))
+        self.calls.tensor_names |= dict(zip(buffers, names, strict=False))
+        return result
 
     def give_back(self, results: Sequence[tirx.Var]) -> None:
         """Give the spans of final operators without code, such as a reshape of an output, to the
@@ -332,7 +339,8 @@ class MainBuilder:
         now_in = {state: moved.get(value, value) for state, value in new_values.items()}
         copy_to_states(self.calls, now_in, self.allocate_like)
         set_at_first = [b for b, state in self.states.items() if not starts_as_zeros(state)]
-        views, calls = self.calls.declarations(set_at_first), self.calls.statements()
+        views = self.calls.declarations(set_at_first)
+        calls = self.calls.statements({*self.states, *self.updated})
         body = [*self.declarations, *self.allocations.values(), *views, *setting, *calls]
         return tirx.PrimFunc([*self.params, *self.sizes.values()], sequence(body))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from math import prod
@@ -15,7 +15,7 @@ from tvm.ir import Call, GlobalVar, PointerType, PrimType, Var
 from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.dtypes import item_bytes
 from usmp.tir.global_symbol import with_new_symbol
-from usmp.tir.model_operator import joined_span
+from usmp.tir.model_operator import joined_span, label_span
 from usmp.tir.nodes import is_const_int, nodes_of
 from usmp.tir.spans import AnySpan
 from usmp.tir.tensor_intrin import tensor_intrin
@@ -65,6 +65,8 @@ class MainCalls:
     spans_of_views
         destination of an elided copy that no remaining call uses -> span of the copy. A later copy
         of the destination to an output or a state gets this span.
+    tensor_names
+        tensors whose names in the model file are known -> the names.
     taken
         names that the PrimFuncs in `functions` must not have.
     """
@@ -74,6 +76,7 @@ class MainCalls:
     functions: dict[GlobalVar, tirx.PrimFunc] = field(default_factory=dict)
     sizes: dict[GlobalVar, list[Var]] = field(default_factory=dict)
     spans_of_views: dict[tirx.Buffer, AnySpan] = field(default_factory=dict)
+    tensor_names: dict[tirx.Buffer, str] = field(default_factory=dict)
     taken: frozenset[str] = frozenset()
     _by_content: dict[tuple[object, ...], GlobalVar] = field(default_factory=dict)
     _made: dict[tuple[object, ...], tirx.PrimFunc] = field(default_factory=dict)
@@ -91,6 +94,7 @@ class MainCalls:
             dict(self.functions),
             dict(self.sizes),
             dict(self.spans_of_views),
+            dict(self.tensor_names),
             self.taken,
             dict(self._by_content),
             self._made,
@@ -146,14 +150,25 @@ class MainCalls:
                 statements.append(tirx.DeclBuffer(buffer, data=address))
         return statements
 
-    def statements(self) -> list[tirx.Stmt]:
-        """Return the calls in TIR."""
+    def statements(self, kept: Collection[tirx.Buffer]) -> list[tirx.Stmt]:
+        """Return the calls in TIR. Copies are labeled: with the tensor that they update if it is in
+        `kept`, or else with the copied tensor."""
         statements = []
         for call in self.calls:
-            operator = call.operator or self.copy_function(call.arguments[0])
+            operator, span = call.operator, call.span
+            if operator is None:
+                source, destination = call.arguments
+                operator = self.copy_function(source)
+                to = f"to {destination.name}" if destination in kept else f"of {self._name(source)}"
+                span = joined_span([label_span(f"copy {to}"), span])
             sizes = self.sizes.get(operator, ())
-            statements.append(call_statement(operator, call.arguments, sizes, call.span))
+            statements.append(call_statement(operator, call.arguments, sizes, span))
         return statements
+
+    def _name(self, buffer: tirx.Buffer) -> str:
+        """Return the name in the model file of a tensor or of the tensor that contains it."""
+        root, _ = self.root(buffer)
+        return self.tensor_names.get(buffer) or self.tensor_names.get(root) or str(root.name)
 
     def pass_on_spans(self, before: Sequence[MainCall]) -> None:
         """Join the span of each elided copy to the first call that uses its part: the call writes a

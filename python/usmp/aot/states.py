@@ -18,6 +18,7 @@ from usmp.aot.main_calls import MainCall, MainCalls, call_statement
 from usmp.objects.placed_state import StateTensor, digest_of_names
 from usmp.objects.state_info import StateInfo
 from usmp.support.array_bytes import are_alike
+from usmp.tir.model_operator import joined_span, label_span
 
 
 def flag_tensor(name: str, states: Iterable[StateInfo]) -> StateTensor:
@@ -58,7 +59,8 @@ def set_once(
             sources = [constant(state, tvm.runtime.tensor(row))]
         else:
             operator, sources = calls.copy_function(buffer), [constant(state, state.initial_value)]
-        setting.append(call_statement(operator, [*sources, buffer], span=state.set_by))
+        span = joined_span([label_span("initial values of states"), state.set_by])
+        setting.append(call_statement(operator, [*sources, buffer], span=span))
     if not setting:
         return []
     is_set = flag()

@@ -45,5 +45,10 @@ def windows_as_json(mod: IRModule) -> dict[str, Any]:
         name: {"rows": window.hop, "window_rows": window.rows}
         for name, window in sorted(input_windows(mod).items())
     }
+    states = {
+        str(name): {"tensor": str(state["tensor"]), "rows": int(state["rows"])}
+        for name, state in sorted(windows["states"].items())
+    }
     numbers = {name: int(windows[name]) for name in ("state_size_bytes", "macs", "window_macs")}
-    return {"windows": {"inputs": inputs, **numbers, "whole": [str(n) for n in windows["whole"]]}}
+    whole = [str(name) for name in windows["whole"]]
+    return {"windows": {"inputs": inputs, "states": states, **numbers, "whole": whole}}

@@ -66,7 +66,7 @@ def placed_buffers(mod: IRModule, found: Plan) -> list[PlacedBuffer]:
         )
         placed.append((stmt, placed_buffer))
     order = {stmt: position for position, stmt in enumerate(functions)}
-    for stmt, tail in _tails(mod, found, functions):
+    for stmt, tail in placed_tails(mod, found):
         later = (
             index
             for index, (other, _) in enumerate(placed)
@@ -76,13 +76,12 @@ def placed_buffers(mod: IRModule, found: Plan) -> list[PlacedBuffer]:
     return [placed_buffer for _, placed_buffer in placed]
 
 
-def _tails(
-    mod: IRModule, plan: Plan, functions: dict[tirx.AllocBuffer, str]
-) -> list[tuple[tirx.AllocBuffer, PlacedBuffer]]:
+def placed_tails(mod: IRModule, plan: Plan) -> list[tuple[tirx.AllocBuffer, PlacedBuffer]]:
     """Return the placed bytes behind states, each with the allocation that contains them."""
     stmts = plan.analysis.buffer_info_stmts
     if not any(STATE_BYTES_ATTR.is_on(stmt) for stmt in stmts.values()):
         return []
+    functions = _functions_of_allocations(mod)
     allocations = assign_stmt_pool_allocations(stmts, plan.allocations)
     alignments = {stmt: int(info.alignment) for info, stmt in stmts.items()}
     names = UniqueNames(str(info.name_hint) for info in plan.buffers)
@@ -91,7 +90,7 @@ def _tails(
     for entry in entries_of(mod):
         ranges = state_tails(module_facts(mod).of(entry_function_name(entry)))
         for stmt, (start, stop) in ranges.items():
-            kept, name = kept_bytes(stmt), str(stmt.buffer.name)
+            kept, name = kept_bytes(stmt), f"{STATE_TENSOR_ATTR.required(stmt)}_new_rows"
             line = line_bytes(annotated_pools(stmt, functions[stmt]))
             tail = PlacedBuffer(
                 name=names.unique(name if entry == ONLY_ENTRY else f"{entry}.{name}"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from tvm import tirx
 from tvm.ir import IRModule
 
@@ -11,9 +13,14 @@ from usmp.analysis.memory.access import Access
 from usmp.analysis.memory.facts import FunctionFacts, module_facts
 from usmp.analysis.memory.function_liveness import StatementLiveness
 from usmp.analysis.operator_statements import operator_statements
-from usmp.objects import PlannedOperator
+from usmp.objects import LiveRange, PlannedOperator
 from usmp.objects.entries import entries_of, entry_function_name
+from usmp.planning.placed_buffers import placed_tails
 from usmp.planning.plan import Plan
+
+Names: TypeAlias = "dict[tirx.Var, list[tuple[str, LiveRange | None]]]"
+"""Memory -> names of its buffers, each with the range in which it is used, or None for all of it:
+the bytes behind a state are a buffer that is live in a part of a run."""
 
 
 def planned_operators(mod: IRModule, found: Plan) -> list[PlannedOperator]:
@@ -26,9 +33,11 @@ def planned_operators(mod: IRModule, found: Plan) -> list[PlannedOperator]:
     found
         its plan.
     """
-    names: dict[tirx.Var, list[str]] = {}
+    names: Names = {}
     for buffer, stmt in found.analysis.buffer_info_stmts.items():
-        names.setdefault(stmt.buffer, []).append(str(buffer.name_hint))
+        names.setdefault(stmt.buffer, []).append((str(buffer.name_hint), None))
+    for stmt, tail in placed_tails(mod, found):
+        names[stmt.buffer].append((str(tail.name), tail.live_ranges[0]))
     facts, starts = module_facts(mod), entry_ranges(entry_lengths(mod))
     return [
         operator
@@ -39,9 +48,7 @@ def planned_operators(mod: IRModule, found: Plan) -> list[PlannedOperator]:
     ]
 
 
-def _of_entry(
-    entry: str, facts: FunctionFacts, first: int, names: dict[tirx.Var, list[str]]
-) -> list[PlannedOperator]:
+def _of_entry(entry: str, facts: FunctionFacts, first: int, names: Names) -> list[PlannedOperator]:
     statements = facts.liveness.statements
     stops = [*(s.start for s in statements[1:]), facts.liveness.length]
     return [
@@ -49,21 +56,26 @@ def _of_entry(
             entry,
             first + statements[index].start,
             first + stops[index],
-            *_used(statements[index], names),
+            *_used(statements[index], first + statements[index].start, first + stops[index], names),
         )
         for index in operator_statements(facts.func, facts.calls)
     ]
 
 
 def _used(
-    statement: StatementLiveness, names: dict[tirx.Var, list[str]]
+    statement: StatementLiveness, start: int, stop: int, names: Names
 ) -> tuple[list[str], list[str]]:
     """Return the names of the buffers that a statement may read, and of those it may write."""
-    own = [name for stmt in statement.allocations for name in names.get(stmt.buffer, ())]
+
+    def live(memory: tirx.Var) -> list[str]:
+        known = names.get(memory, ())
+        return [n for n, live in known if live is None or (live.start < stop and start < live.stop)]
+
+    own = [name for stmt in statement.allocations for name in live(stmt.buffer)]
     read, written = list(own), list(own)
     for memory, access in statement.accesses.items():
         if access & (Access.READ | Access.UNKNOWN):
-            read += names.get(memory, ())
+            read += live(memory)
         if access.may_write:
-            written += names.get(memory, ())
+            written += live(memory)
     return list(dict.fromkeys(read)), list(dict.fromkeys(written))

@@ -57,8 +57,8 @@ def check_state_layout(mod: IRModule, pools: Sequence[str]) -> None:
         more = f"; and {len(messages) - _SHOWN} more differences" if len(messages) > _SHOWN else ""
         raise ValueError(
             f"the state layout does not fit the model: {'; '.join(messages[:_SHOWN])}{more}. "
-            "Without the layout, states get new places, and what old ones hold is lost: "
-            "the program has to reset the model"
+            "Leave it out and export a new one: states get new places, what old ones hold is lost, "
+            "and the program has to reset the model"
         )
 
 

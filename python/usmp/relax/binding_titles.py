@@ -26,6 +26,13 @@ def operator_title(value: relax.Expr) -> str:
     return op_name(value).removeprefix("relax.")
 
 
+def call_title(call: Call) -> str:
+    """Return the operators of the model file that a call computes, as `operator 1 CONV_2D (8x8x4)`,
+    or else the name of the called operator or PrimFunc."""
+    of_file = titles([operator.as_json() for operator in operators_in(call.span)])
+    return of_file or operator_title(call)
+
+
 def result_title(binding: relax.VarBinding) -> str:
     """Return the variable and the operator of a binding, as `tensor lv, the result of nn.relu,`.
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from usmp.report.plan_formats import has_several_entries, name_cell
 from usmp.report.text_tables import TextTable, print_table, print_text
 from usmp.report.title import title_of
-from usmp.support.model_operators import name, names, shape_words, type_counts
+from usmp.support.model_operators import labeled, name, names, shape_words, type_counts
 from usmp.support.text.plain_text import shown
 from usmp.support.text.wrapped_text import TIE
 
@@ -182,6 +182,8 @@ def model_operators_of(
 
 def _made_from(metadata: Mapping[str, Any], operator: Mapping[str, Any]) -> list[str]:
     known = model_operators_of(metadata, operator)
+    if operator.get("label"):
+        return [labeled(operator["label"], names(known))]
     if known:
         return [name(origin) for origin in known]
     return [step["kind"] for step in operator["steps"]]

@@ -13,7 +13,9 @@ _LONGEST = 60
 """Most characters of an operator type, because files may have any text as a type."""
 
 
-def titles(operators: Sequence[Mapping[str, Any]], entry: str = "") -> str:
+def titles(
+    operators: Sequence[Mapping[str, Any]], entry: str = "", label: str | None = None
+) -> str:
     """Describe operators, such as "operator 1 DEPTHWISE_CONV_2D (25x5x64)".
 
     Of more than two consecutive operators, the first and the last are named: "operators 0 CONV_2D
@@ -25,12 +27,24 @@ def titles(operators: Sequence[Mapping[str, Any]], entry: str = "") -> str:
         entries of `model_operators` of metadata.json, in the order of the file.
     entry
         the entry of the operators, if the module has several.
+    label
+        what the code is that the compiler has inserted for them, such as "copy of x"; it stands
+        before them, as in "copy of x (operator 3 CONCAT)".
     """
-    if not operators:
-        return ""
     noun = "operator" if len(operators) == 1 else "operators"
     where = f" in entry {shown(entry)}" if entry else ""
-    return f"{noun} {names(operators)}{_gives(operators[-1])}{where}"
+    title = f"{noun} {names(operators)}" if operators else ""
+    if label:
+        return f"{labeled(label, title)}{where}"
+    return f"{title}{_gives(operators[-1])}{where}" if operators else ""
+
+
+def labeled(label: str | None, operators: str) -> str:
+    """Return the label of inserted code with the operators that it is for; only one of the two if
+    the other is empty."""
+    if not label:
+        return operators
+    return f"{shown(label)} ({operators})" if operators else shown(label)
 
 
 def names(operators: Sequence[Mapping[str, Any]]) -> str:

@@ -3,7 +3,8 @@
 A `tvm.ir.Span` is a position in a source. Here the source is an operator of a model file: its name
 is the operator as JSON, and the line is its index. TVM's passes keep or join the spans of calls,
 and structural equality ignores them. The span of the main function joins all operators of the file,
-including those without any computation.
+including those without any computation. Code that no operator of the file asks for, such as a copy,
+has a span with a label.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tvm.ir import SequentialSpan, Span
 from tvm.ir.base import SourceName
 
 _PREFIX = "usmp.model_operator:"
+_LABEL_PREFIX = "usmp.label:"
 _LONGEST_NAME = 1024
 """Most characters of a name, because a file may have names of megabytes."""
 
@@ -115,6 +117,30 @@ def operators_in(span: Span | SequentialSpan | None) -> tuple[ModelOperator, ...
     operators = {_read(str(single.source_name.name)) for single in single_spans(span)}
     known = [operator for operator in operators if operator is not None]
     return tuple(sorted(known, key=lambda operator: (operator.graph, operator.index)))
+
+
+def result_names(span: Span | SequentialSpan | None, count: int = 1) -> list[str]:
+    """Return the names in the model file of the `count` results of a call, or [] if they are
+    unknown.
+
+    TensorFlow joins the names of fused operators by ";". Only the last one is returned, because the
+    others may belong to equal constants anywhere in the model.
+    """
+    operators = operators_in(span)
+    full = [tensor.name for tensor in operators[-1].outputs[:count]] if operators else []
+    names = [name.rpartition(";")[2] or name for name in full]
+    return names if len(names) == count and all(names) else []
+
+
+def label_span(label: str) -> Span:
+    """Return a span that labels code that the compiler inserts."""
+    return Span(SourceName(f"{_LABEL_PREFIX}{label}"), 0, 0, 0, 0)
+
+
+def label_in(span: Span | SequentialSpan | None) -> str:
+    """Return the label of a span, or "" if it has none."""
+    sources = (str(single.source_name.name) for single in single_spans(span))
+    return next((s.removeprefix(_LABEL_PREFIX) for s in sources if s.startswith(_LABEL_PREFIX)), "")
 
 
 def is_of_model(span: Span | SequentialSpan | None) -> bool:

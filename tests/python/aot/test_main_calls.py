@@ -6,6 +6,7 @@ from tvm import tirx
 from tvm.ir import GlobalVar
 
 from usmp.aot.main_calls import MainCalls
+from usmp.tir.model_operator import label_in
 
 F = GlobalVar("f")
 
@@ -63,3 +64,15 @@ def test_a_version_is_changed_by_itself():
     assert calls.functions == {}
     first, second = version.copy_function(x), calls.copy_function(y)
     assert version.functions[first].same_as(calls.functions[second])
+
+
+def test_copies_are_labeled_with_the_tensor_that_they_copy():
+    calls = MainCalls()
+    x, y, state = flat("x"), flat("y"), flat("state")
+    view = calls.part("view", x, 0, y)
+    calls.tensor_names[y] = "y of the file"
+    for source, destination in ((view, y), (y, x), (y, state)):
+        calls.copy(source, destination)
+    calls.append(F, [x, y], [y])
+    labels = [label_in(statement.value.span) for statement in calls.statements({state})]
+    assert labels == ["copy of x", "copy of y of the file", "copy to state", ""]

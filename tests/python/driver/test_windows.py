@@ -19,7 +19,8 @@ def test_the_summary_and_the_header(tvmc, convolutions):
     said = " ".join(outcome.stdout.split())
     assert (
         'Each run takes 2 of the 8 rows of input "image", and keeps 304 bytes of windows as '
-        "state: 14976 -> 10656 MACs; conv2d2 and what follows take whole windows."
+        "state: 14976 -> 10656 MACs; operator 2 CONV_2D (4x4x8) and what follows take whole "
+        "windows."
     ) in said
     with tarfile.open("module.tar") as tar:
         header = tar.extractfile("./codegen/host/include/tvmgen_default.h").read().decode()

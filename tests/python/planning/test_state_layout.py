@@ -98,8 +98,9 @@ def test_differences_are_named(places, difference):
     with pytest.raises(ValueError) as caught:
         check_state_layout(module(*places), ["sram"])
     assert str(caught.value) == (
-        f"the state layout does not fit the model: {difference}. Without the layout, states get "
-        "new places, and what old ones hold is lost: the program has to reset the model"
+        f"the state layout does not fit the model: {difference}. Leave it out and export a new "
+        "one: states get new places, what old ones hold is lost, and the program has to reset the "
+        "model"
     )
 
 

@@ -106,7 +106,7 @@ def test_the_state_is_at_one_place_with_what_each_entry_puts_behind_it():
     state = placed["rows"]
     assert (state.kind, state.size_bytes) == (3, 32)
     behind = [b for b in placed.values() if b.byte_offset == state.byte_offset + 32 and b.kind == 0]
-    sizes = {str(b.function): int(b.size_bytes) for b in behind if "concat" in b.name}
+    sizes = {str(b.function): int(b.size_bytes) for b in behind if "rows_new_rows" in b.name}
     assert sizes == {"__tvm_step__": 16, "__tvm_burst__": 48}
 
 

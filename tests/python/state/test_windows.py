@@ -161,6 +161,10 @@ def test_whole_windows_from_where_a_stride_does_not_divide_the_hop():
     factory = build(mod, "x:hop=1", **PLAIN)
     assert said(factory) == {
         "inputs": {"x": {"rows": 1, "window_rows": 12}},
+        "states": {
+            "lv_window": {"tensor": "lv", "rows": 9},
+            "x_window": {"tensor": "x", "rows": 2},
+        },
         "state_size_bytes": (2 + 9) * 2,
         "macs": 12 + 5 * 8,
         "window_macs": 10 * 12 + 5 * 8,

@@ -28,10 +28,20 @@ def test_a_keyword_spotter(shared_model):
     module = factory.metadata["modules"]["default"]
     assert module["windows"] == {
         "inputs": {name: {"rows": 1, "window_rows": 30}},
+        "states": {
+            f"{tensor}_window": {"tensor": tensor, "rows": rows}
+            for tensor, rows in (
+                (name, 2),
+                *(
+                    (f"model/conv2d{n}/Conv2D", rows)
+                    for n, rows in (("", 4), ("_1", 9), ("_2", 14))
+                ),
+            )
+        },
         "state_size_bytes": 2 * 40 + (4 + 9 + 14) * 128,
         "macs": 46040,
         "window_macs": 826368,
-        "whole": ["depthwise_conv2d3"],
+        "whole": ["operator 6 DEPTHWISE_CONV_2D (1x1x128)"],
     }
     memory = module["memory"]["ram"]
     assert (memory["workspace_size_bytes"], memory["state_size_bytes"]) == (3921, 3537)

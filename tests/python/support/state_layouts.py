@@ -49,6 +49,6 @@ def message_of(layout, **arguments) -> str:
 
 
 RESET = (
-    "Without the layout, states get new places, and what old ones hold is lost: the program has to "
-    "reset the model"
+    "Leave it out and export a new one: states get new places, what old ones hold is lost, and the "
+    "program has to reset the model"
 )

@@ -119,8 +119,9 @@ def test_assigning_pools_twice_is_assigning_them_once():
 def test_a_layout_of_something_else():
     assert message_of(place("last", 0), place("more", 16)) == (
         'the state layout does not fit the model: state "more" is in the layout, but not in the '
-        'model; state "kept" is in the model, but not in the layout. Without the layout, states '
-        "get new places, and what old ones hold is lost: the program has to reset the model"
+        'model; state "kept" is in the model, but not in the layout. Leave it out and export a '
+        "new one: states get new places, what old ones hold is lost, and the program has to reset "
+        "the model"
     )
 
 

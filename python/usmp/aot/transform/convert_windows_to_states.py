@@ -28,15 +28,20 @@ from usmp.passes import ModulePass
 from usmp.planning.options import planning_options
 from usmp.planning.stream_inputs import OPTION
 from usmp.relax.axis_operators import AxisOperator
+from usmp.relax.binding_titles import call_title
 from usmp.relax.count_iterations import iterations_of
 from usmp.relax.limits import LimitError
 from usmp.relax.states import states_of, updated_inputs
 from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import size_variables
 from usmp.relax.transform import CheckIterations
-from usmp.relax.transform.qdq.float_operators import operator_name
 from usmp.relax.transform.qdq.io_quantization import io_quantization
-from usmp.relax.windows.keep_windows import kept_tensors, with_kept_windows
+from usmp.relax.windows.keep_windows import (
+    kept_tensors,
+    state_names,
+    tensor_name,
+    with_kept_windows,
+)
 from usmp.relax.windows.slides import Slide, Slides, input_slide, kept_rows, slides_of
 from usmp.tir.nodes import nodes_of
 from usmp.tir.op_names import op_name
@@ -105,7 +110,7 @@ def _converted(mod: IRModule, hops: Mapping[str, int]) -> IRModule:
     initial = _initial_rows(main, slides)
     converted = with_kept_windows(mod, main, slides, initial)
     wholes = dict.fromkeys(
-        operator_name(value)
+        call_title(value)
         for values in slides.wholes.values()
         for value in values
         if isinstance(value, Call)
@@ -114,6 +119,10 @@ def _converted(mod: IRModule, hops: Mapping[str, int]) -> IRModule:
         "inputs": {
             str(param.name): {"rows": slide.shift, "window_rows": slide.rows}
             for param, slide in inputs.items()
+        },
+        "states": {
+            name: {"tensor": tensor_name(slides, var), "rows": _kept_row_count(slides, var)}
+            for var, name in state_names(main, slides).items()
         },
         "state_size_bytes": sum(_kept_bytes(slides, var) for var in kept_tensors(slides)),
         "macs": _macs(converted),
@@ -176,7 +185,7 @@ def _check_useful(slides: Slides, inputs: Mapping[Var, Slide]) -> None:
                 f"be kept; give another hop, or leave it out of {OPTION}"
             )
         values = [value for var in slides.slides if var in derived for value in slides.wholes[var]]
-        called = dict.fromkeys(operator_name(v) for v in values if isinstance(v, Call))
+        called = dict.fromkeys(call_title(v) for v in values if isinstance(v, Call))
         raise ValueError(
             f'input "{param.name}": the whole window of {slide.rows} rows is needed by '
             f"{' and '.join(called) or 'the output'}, so that nothing that the run before computed "
@@ -221,7 +230,7 @@ def _row(
     steps = iterations_of(part)
     if steps > _MOST_STEPS:
         raise LimitError(
-            f"operator {operator_name(operator.call)} computes {steps} steps for a row, which "
+            f"operator {call_title(operator.call)} computes {steps} steps for a row, which "
             f"would run at compile time, where {_MOST_STEPS} may; leave the hop out of {OPTION}"
         )
     arguments = []
@@ -243,9 +252,13 @@ def _row(
 
 def _kept_bytes(slides: Slides, var: Var) -> int:
     """Return the bytes of the state with rows of a tensor."""
-    begin, end = kept_rows(slides, var)
-    elements = prod(shape_of(var)) // slides.slides[var].rows * (end - begin)
+    elements = prod(shape_of(var)) // slides.slides[var].rows * _kept_row_count(slides, var)
     return elements * np.dtype(str(var.ty.dtype)).itemsize
+
+
+def _kept_row_count(slides: Slides, var: Var) -> int:
+    begin, end = kept_rows(slides, var)
+    return end - begin
 
 
 def _macs(mod: IRModule) -> int:

@@ -22,7 +22,7 @@ from usmp.codegen.c.variables import scalar_allocations, used_variables, written
 from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
 from usmp.support.model_operators import titles
 from usmp.support.tvm_errors import report_faults
-from usmp.tir.model_operator import operators_in
+from usmp.tir.model_operator import label_in, operators_in
 from usmp.tir.nodes import is_const_int, mentions
 from usmp.tir.op_names import is_op
 from usmp.tir.own_function import own_function_name
@@ -253,9 +253,12 @@ class _FunctionPrinter:
 
     def _origin(self, call: tirx.Expr) -> None:
         """Print a comment with the operators of the model that a call computes."""
-        operators = operators_in(call.span) if isinstance(call, Call) else ()
+        if not isinstance(call, Call):
+            return
+        operators = [operator.as_json() for operator in operators_in(call.span)]
         if operators:
-            self._line(f"/* {comment_text(titles([o.as_json() for o in operators]))} */")
+            title = titles(operators, label=label_in(call.span))
+            self._line(f"/* {comment_text(title)} */")
 
     def _attribute(self, stmt: tirx.AttrStmt) -> None:
         call, function = intrinsic_call(stmt), own_function_name(stmt)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tvm import tirx
@@ -25,7 +25,7 @@ from usmp.objects.schedule import SCHEDULE_ATTR, Schedule
 from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.ops.operator_steps import steps_of
 from usmp.plain.size_expression import shape_at, sizes_in
-from usmp.tir.model_operator import ModelOperator, joined_span, operators_in
+from usmp.tir.model_operator import ModelOperator, joined_span, label_in, operators_in
 from usmp.tir.nodes import nodes_of
 
 
@@ -70,6 +70,8 @@ class EmittedCall:
         descriptions, for metadata.json, of the PrimFuncs that run several operators interleaved.
     model_operators
         the operators of the model file that the call computes, in file order.
+    label
+        what the call does if the compiler has inserted it, such as "copy of x"; or "".
     """
 
     entry: str
@@ -80,6 +82,7 @@ class EmittedCall:
     schedules: list[Schedule] = field(default_factory=list)
     segments: list[Mapping[str, Any]] = field(default_factory=list)
     model_operators: tuple[ModelOperator, ...] = ()
+    label: str = ""
 
     @property
     def macs(self) -> int | None:
@@ -90,6 +93,8 @@ class EmittedCall:
     def as_json(self) -> dict[str, Any]:
         """Return the entry of the call in metadata.json."""
         known: dict[str, Any] = {} if self.macs is None else {"macs": self.macs}
+        if self.label:
+            known["label"] = self.label
         if self.schedules:
             known["schedules"] = [schedule.as_json() for schedule in self.schedules]
         if self.segments:
@@ -153,7 +158,9 @@ def _emitted_call(mod: IRModule, main: FunctionFacts, entry: str, calls: list[Ca
             tensor = OperatorTensor(str(param.ty.element_type.dtype), shapes[param])
             is_written = index in callee.written_parameters
             (emitted.outputs if is_written else emitted.inputs).append(tensor)
-    return emitted
+    labels = {label_in(call.span) for call in calls}
+    # A copy that runs interleaved with operators is no statement of its own.
+    return emitted if emitted.segments or len(labels) > 1 else replace(emitted, label=labels.pop())
 
 
 def _shapes(

@@ -139,6 +139,7 @@ def _operators(path: str, name: str, metadata: Mapping[str, Any]) -> list[dict[s
         for operator in operators:
             read_value(operator, "entry", is_text, where)
             read_value(operator, "functions", is_list_of(is_text), where)
+            read_value({"label": "", **operator}, "label", is_text, where)
             for key in operator.keys() & {"macs", "weights_size_bytes"}:
                 read_value(operator, key, is_count, where)
             if "buffers" in operator:

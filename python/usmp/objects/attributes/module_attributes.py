@@ -303,8 +303,9 @@ WINDOWS_ATTR: Attribute[Mapping[str, Any]] = Attribute(
     "windows",
     _MODULE,
     "the inputs that are windows of which each run is given the new rows. `inputs`, a map from "
-    "the name of each to the `rows` of a run and the `window_rows`; `state_size_bytes` of what is "
-    "kept of windows; the multiply-accumulates of a run, `macs`, and those of the whole window, "
+    "the name of each to the `rows` of a run and the `window_rows`; `states`, a map from the name "
+    "of each state to the `tensor` and the number of its `rows` that it holds; their "
+    "`state_size_bytes`; the multiply-accumulates of a run, `macs`, and those of the whole window, "
     "`window_macs`; `whole`, the names of the operators that take whole windows",
     plain,
 )

@@ -9,7 +9,7 @@ import numpy as np
 import tvm
 import tvm_ffi
 from tvm import relax
-from tvm.ir import IRModule, Var
+from tvm.ir import Call, IRModule, Var
 
 from usmp.objects.attributes.module_attributes import STATES_ATTR
 from usmp.objects.state_info import StateInfo
@@ -21,7 +21,9 @@ from usmp.relax.static_shapes import flatten_types
 from usmp.relax.windows.slides import Slides, computed_rows, kept_rows
 from usmp.support.array_bytes import are_alike
 from usmp.support.text.unique_names import UniqueNames
-from usmp.tir.nodes import fields_of
+from usmp.tir.model_operator import result_names
+from usmp.tir.nodes import fields_of, nodes_of, variable_bindings
+from usmp.tir.spans import AnySpan, with_span
 
 
 def with_kept_windows(
@@ -56,6 +58,36 @@ def kept_tensors(found: Slides) -> list[Var]:
     return [var for var, begin, end in ranges if begin < end]
 
 
+def tensor_name(found: Slides, var: Var) -> str:
+    """Return the name of a sliding tensor in the model file, or of its variable if unknown."""
+    operator = found.operators.get(var)
+    names = [] if operator is None else result_names(operator.call.span)
+    return names[0] if names else str(var.name)
+
+
+def state_names(main: relax.Function, found: Slides) -> dict[Var, str]:
+    """Return the name of the state of each tensor with kept rows.
+
+    State layouts identify states by these names, so they depend on names in the model file only; a
+    repeated name gets a number.
+    """
+    names = UniqueNames(str(param.name) for param in main.params)
+    return {var: names.unique(f"{tensor_name(found, var)}_window") for var in kept_tensors(found)}
+
+
+def _spans(main: relax.Function, found: Slides) -> dict[Var, AnySpan | None]:
+    """Return for each sliding tensor the span of its operator; for an input, of its first reader,
+    because no operator computes it."""
+    spans: dict[Var, AnySpan | None] = {}
+    for binding in variable_bindings(main):
+        if isinstance(binding.value, Call):
+            for var in nodes_of(binding.value, Var):
+                if var in found.slides:
+                    spans.setdefault(var, binding.value.span)
+            spans[binding.var] = binding.value.span
+    return spans
+
+
 @dataclass(frozen=True, eq=False)
 class _Window:
     """The rows of a tensor that are available in a run.
@@ -87,11 +119,10 @@ class _Rewriter:
         self.main, self.found, self.initial = main, found, initial
         self.windows: dict[Var, _Window] = {}
         self.replaced: dict[Var, relax.Expr] = {}
-        names = UniqueNames(str(param.name) for param in main.params)
+        self.spans = _spans(main, found)
         self.states: dict[Var, relax.Var] = {}
-        for var in kept_tensors(found):
+        for var, name in state_names(main, found).items():
             begin, end = kept_rows(found, var)
-            name = names.unique(f"{var.name}_window")
             self.states[var] = relax.Var(name, self._type(var, end - begin))
 
     def rewritten(self) -> IRModule:
@@ -161,7 +192,7 @@ class _Rewriter:
                 index: self._rows(var, ranges[index]) for index, var in operator.operands.items()
             }
             computed = operator.emit(self.builder, rows, ranges, tensors)
-            parts.append(self.builder.emit(computed, name))
+            parts.append(self._emit(computed, binding.var, name))
         self._join(binding.var, parts)
 
     def _join(self, var: Var, computed: Sequence[relax.Expr]) -> None:
@@ -177,7 +208,7 @@ class _Rewriter:
 
     def _concat(self, parts: Sequence[relax.Expr], var: Var) -> relax.Expr:
         axis = self.found.slides[var].axis
-        return self.builder.emit(relax.op.concat(list(parts), axis), f"{var.name}_rows")
+        return self._emit(relax.op.concat(list(parts), axis), var, f"{var.name}_rows")
 
     def _rows(self, var: Var, rows: Interval) -> relax.Expr:
         """Return some rows of a window."""
@@ -196,7 +227,12 @@ class _Rewriter:
         axis, (begin, end) = self.found.slides[var].axis, rows
         if (begin, end) == (0, shape_of(tensor)[axis]):
             return tensor
-        return self.builder.emit(relax.op.strided_slice(tensor, [axis], [begin], [end]))
+        return self._emit(relax.op.strided_slice(tensor, [axis], [begin], [end]), var)
+
+    def _emit(self, value: relax.Expr, var: Var, name: str = "") -> relax.Var:
+        """Emit a value for rows of a tensor, with the span of the operator of the tensor."""
+        value = with_span(self.builder.normalize(value), self.spans.get(var))
+        return self.builder.emit(value, name)
 
     def _after(self, var: Var) -> relax.Expr:
         """Return a state after the run: its rows, shifted by the number of new rows."""

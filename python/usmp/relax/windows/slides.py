@@ -11,7 +11,7 @@ from tvm.ir import GenericConst, GlobalVar, IRModule, Var
 from usmp.ops.emit import shape_of
 from usmp.ops.form import Interval
 from usmp.relax.axis_operators import AxisOperator, axis_operator
-from usmp.relax.transform.qdq.float_operators import operator_name
+from usmp.relax.binding_titles import call_title
 from usmp.tir.nodes import nodes_of
 
 
@@ -95,7 +95,7 @@ def slides_of(mod: IRModule, main: relax.Function, inputs: Mapping[Var, Slide]) 
             continue
         axes = {var: result.slides[var].axis for var in sliding}
         operator = axis_operator(mod, value, axes, is_constant)
-        slide = None if operator is None else _slide(operator, result, operator_name(value))
+        slide = None if operator is None else _slide(operator, result, call_title(value))
         if operator is None or slide is None:
             for var in sliding:
                 result.wholes[var].append(value)

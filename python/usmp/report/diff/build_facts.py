@@ -131,7 +131,7 @@ def _entry(main: Mapping[str, Any]) -> Item:
 
 
 def _operator_key(operator: Mapping[str, Any]) -> tuple[str, str]:
-    return operator["entry"], " + ".join(operator["functions"])
+    return operator["entry"], operator.get("label") or " + ".join(operator["functions"])
 
 
 def _operator(operator: Mapping[str, Any], code: Code | None) -> Item:

@@ -98,7 +98,7 @@ def _why(
 ) -> str:
     kind = _kind(module, buffer)
     if kind == "state":
-        return "state: kept between runs"
+        return _why_state(module, buffer)
     if kind == "output":
         return "output: the application reads it after the run"
     if kind == "scratch":
@@ -119,6 +119,14 @@ def _why(
     elif earlier:
         uses.insert(0, f"written by {_named(module, earlier[-1:])}")
     return "; ".join(uses) or "which operators use it is not said"
+
+
+def _why_state(module: Mapping[str, Any], buffer: Mapping[str, Any]) -> str:
+    window = module.get("windows", {}).get("states", {}).get(buffer["name"])
+    if window is None:
+        return "state: kept between runs"
+    rows = "1 row" if window["rows"] == 1 else f"{window['rows']} rows"
+    return f"state: {rows} of {shown(window['tensor'])}, kept for the next run"
 
 
 def _why_inside(module: Mapping[str, Any], buffer: Mapping[str, Any]) -> str:

@@ -30,8 +30,9 @@ def operator_label(module: Mapping[str, Any], position: int) -> str:
     table = module.get("model_operators", [])
     of_model = [table[n] for n in operator.get("model_operators", []) if 0 <= n < len(table)]
     entry = shown(operator["entry"], _LONGEST) if has_several_entries(module) else ""
-    if of_model:
-        return titles(of_model, entry)
+    title = titles(of_model, entry, operator.get("label"))
+    if title:
+        return title
     names = [shown(step["kind"], _LONGEST) for step in operator.get("steps", [])]
     if not names:
         names = [shown(name, _LONGEST) for name in operator.get("functions", ())] or ["operator"]

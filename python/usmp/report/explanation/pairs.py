@@ -22,6 +22,14 @@ def pair_lines(pool: Mapping[str, Any]) -> list[str]:
     pairs = sorted(filter(_possible, pool["pairs"]), key=lambda pair: -_possible(pair))
     functions = pool["operator"]["functions"] if pool["operator"] is not None else []
     lines = []
+    kept = [pair for pair in pairs if _is_of_state(pair)]
+    if kept:
+        pairs = [pair for pair in pairs if pair not in kept]
+        states = dict.fromkeys(name for pair in kept for name in _states(pair))
+        lines.append(
+            f"{joined(list(map(shown, states)))}: kept between runs, so nothing else may have "
+            "these bytes."
+        )
     for is_alike, sentence in (
         (
             partial(_is_used_in_turn, functions),
@@ -62,6 +70,16 @@ def _is_used_in_turn(functions: Collection[str], pair: Mapping[str, Any]) -> boo
         and because["functions"][:1] in [[name] for name in functions]
         and pair["distance_bytes"] >= pair["size_bytes"]
     )
+
+
+def _states(pair: Mapping[str, Any]) -> list[str]:
+    """Return the names of the states of a pair."""
+    return [pair[end] for end in ("dying", "written") if pair[f"{end}_kind"] == "state"]
+
+
+def _is_of_state(pair: Mapping[str, Any]) -> bool:
+    """Return whether two buffers share nothing because one of them is a state."""
+    return bool(_states(pair)) and pair["kind"] in ("kept", "no common operator")
 
 
 def _has_no_operator(pair: Mapping[str, Any]) -> bool:

@@ -178,7 +178,8 @@ def _operator_at_peak(metadata: Mapping[str, Any], pool: Mapping[str, Any]) -> s
         return ""
     operator = metadata["operators"][place]
     made_from = [table[index] for index in operator["model_operators"]]
-    return titles(made_from, operator["entry"] if has_several_entries(metadata) else "")
+    entry = operator["entry"] if has_several_entries(metadata) else ""
+    return titles(made_from, entry, operator.get("label"))
 
 
 def _live_at_peak(pool: Mapping[str, Any]) -> TextTable:

@@ -196,6 +196,12 @@ def _check_windows(metadata: Mapping[str, Any], where: str) -> None:
     for window in inputs.values():
         for key in ("rows", "window_rows"):
             read_value(window, key, is_count, subject)
+    states = {"states": {}, **windows}
+    for state in read_value(
+        states, "states", lambda value: isinstance(value, dict), subject
+    ).values():
+        read_value(state, "tensor", is_text, subject)
+        read_value(state, "rows", is_count, subject)
 
 
 def _check_search(metadata: Mapping[str, Any], where: str) -> None:

@@ -46,6 +46,10 @@ def test_the_module_says_what_a_run_is_given_and_computes():
     assert {name: dict(rows) for name, rows in said.pop("inputs").items()} == {
         "x": {"rows": 2, "window_rows": 6}
     }
+    assert {name: dict(state) for name, state in said.pop("states").items()} == {
+        "x_window": {"tensor": "x", "rows": 2},
+        "lv_window": {"tensor": "lv", "rows": 2},
+    }
     assert said == {
         "state_size_bytes": 4,
         # Three multiplications a row.

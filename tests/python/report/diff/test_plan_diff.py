@@ -135,6 +135,13 @@ def test_operators_of_one_name_are_told_apart():
     assert changed == {("main", "conv", "#2"): "changed", ("main", "conv", "#3"): "appeared"}
 
 
+def test_copies_are_matched_by_the_tensors_that_they_copy():
+    one, other = ({**operator(f"usmp_copy_{n}"), "label": f"copy of {n}"} for n in range(2))
+    renumbered = {**one, "functions": ["usmp_copy_1"]}
+    changed = diff_builds(facts(operators=[one, other]), facts(operators=[renumbered])).operators
+    assert [(item.key, item.status) for item in changed] == [(("main", "copy of 1"), "vanished")]
+
+
 def test_entries_are_compared_if_there_are_several():
     assert diff_builds(facts(), facts(entries=["other"])).entries == []
     changed = diff_builds(facts(entries=["a", "b"]), facts(entries=["a", "c"])).entries

@@ -162,6 +162,19 @@ def test_inputs_outputs_and_states_are_the_applications(name, at, known, expecte
     assert why(name, at, **known) == expected
 
 
+@pytest.mark.parametrize(("rows", "expected"), [(4, "4 rows"), (1, "1 row")])
+def test_states_of_windows_say_which_rows_they_hold(rows, expected):
+    mod = {**CHAIN, "windows": {"states": {"w": {"tensor": "x", "rows": rows}}}}
+    assert why("w", 0, mod, kind="state") == f"state: {expected} of x, kept for the next run"
+
+
+def test_inserted_code_is_named_by_its_label():
+    copy = {**operator("f", 10, ["t"]), "label": "copy of t", "model_operators": [0]}
+    table = [{"index": 3, "type": "CONCAT", "outputs": []}]
+    mod = {**module(operator("a", 0, [], ["t"]), copy), "model_operators": table}
+    assert why("t", 0, mod) == "written here; still read by copy of t (operator 3 CONCAT)"
+
+
 def test_an_input_that_its_last_reader_ends_is_not_said_to_be_kept():
     readers = [operator("a", 0, ["x"]), operator("b", 10, ["x"]), operator("c", 20)]
     for stop, expected in ((20, "given before the run"), (21, "kept for the application")):

@@ -15,6 +15,8 @@ def pair(dying, written, kind="distance", **known):
         "kind": kind,
         "dying": dying,
         "written": written,
+        "dying_kind": "intermediate",
+        "written_kind": "intermediate",
         "because": None,
         "size_bytes": 20,
         "dying_size_bytes": 30,
@@ -89,6 +91,19 @@ def test_pairs_without_an_operator_are_grouped_by_buffer():
     assert first.startswith("b and a and c: no operator accesses the one and one of the others,")
     assert second.startswith("d and e: no operator accesses both, so each")
     assert lines(*pairs, pair("x", "y"))[2:] == ["x-y"]
+
+
+def test_states_are_one_line():
+    pairs = [
+        pair("s", "t", NO_OPERATOR, dying_kind="state", written_kind="state"),
+        pair("u", "s", "kept", written_kind="state"),
+        pair("v", "s", written_kind="state"),
+        pair("t", "u", NO_OPERATOR, dying_kind="state"),
+    ]
+    assert lines(*pairs) == [
+        "s and t: kept between runs, so nothing else may have these bytes.",
+        "v-s",
+    ]
 
 
 def test_eight_lines_are_shown_and_the_others_counted():
