@@ -33,7 +33,7 @@ with builder.function("main", [x]):
 Module = builder.get()
 
 
-# CHECK: I.module_attrs({"windows": {"inputs": {"x": {"rows": 2, "window_rows": 6}}, "macs": 6, "state_size_bytes": 4, "whole": ["reduce_max"], "window_macs": 12}})
+# CHECK: I.module_attrs({"windows": {"inputs": {"x": {"rows": 2, "window_rows": 6}}, "macs": 6, "state_size_bytes": 4, "states": {"lv_window": {"rows": 2, "tensor": "lv"}, "x_window": {"rows": 2, "tensor": "x"}}, "whole": ["reduce_max"], "window_macs": 12}})
 # CHECK: def conv2d(x: T.Buffer((T.int64(1), T.int64(4), T.int64(1), T.int64(1)), "int8"), B: T.Buffer((T.int64(1), T.int64(3), T.int64(1), T.int64(1)), "int8"), C: T.Buffer((T.int64(1),), "int32"), D: T.Buffer((T.int64(1),), "int32"), E: T.Buffer((T.int64(1),), "int32"), output: T.Buffer((T.int64(1), T.int64(2), T.int64(1), T.int64(1)), "int8")):
 # CHECK: def main(x: R.Tensor((1, 2, 1, 1), dtype="int8"), x_window: R.Tensor((1, 2, 1, 1), dtype="int8"), lv_window: R.Tensor((1, 2, 1, 1), dtype="int8"))
 # CHECK-NEXT:     R.func_attr({"states": [metadata["usmp.StateInfo"][0], metadata["usmp.StateInfo"][1]]})

@@ -162,3 +162,14 @@ def test_10_profile(tmp_path):
     row = "depthwise_conv2d 3x3 + conv2d 1x1 + add 20992 MACs".split()
     assert words(lines)[1][: len(row)] == row
     assert re.fullmatch(r"conv2d3_to_max_pool takes \d\d% of the instructions", lines[-1])
+
+
+@pytest.mark.slow
+@pytest.mark.models
+def test_11_executorch_methods(tmp_path):
+    pytest.importorskip("executorch.exir", reason="make test installs executorch")
+    # Not `printed`, because ExecuTorch's runtime reports the CPU's features on stderr.
+    script = EXAMPLES / "11_executorch_methods.py"
+    shared, alone = run_script(script, folder=tmp_path).splitlines()
+    assert shared.startswith("share_mutable_buffers=True: sums 4, then 10; bytes ")
+    assert alone.startswith("share_mutable_buffers=False: sums 4, then 4; bytes ")

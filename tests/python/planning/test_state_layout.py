@@ -110,7 +110,7 @@ def test_the_first_four_differences_are_named():
         check_state_layout(module(A, B, FIRST, *others), ["sram"])
     message = str(caught.value)
     assert [f'"{name}"' in message for name in "vwxyz"] == [True, True, True, True, False]
-    assert "not in the model; and 1 more differences. Without" in message
+    assert "not in the model; and 1 more differences. Leave it out" in message
     with pytest.raises(ValueError) as caught:
         check_state_layout(module(A, B, FIRST, *others[1:]), ["sram"])
     assert "more differences" not in str(caught.value)
