@@ -7,7 +7,7 @@ from tvm.ir import Call, GlobalVar, Op
 
 from usmp.support.model_operators import titles
 from usmp.support.text.plain_text import shown
-from usmp.tir.model_operator import operators_in
+from usmp.tir.model_operator import operators_in, result_names
 from usmp.tir.op_names import op_name
 
 
@@ -36,14 +36,15 @@ def call_title(call: Call) -> str:
 def result_title(binding: relax.VarBinding) -> str:
     """Return the variable and the operator of a binding, as `tensor lv, the result of nn.relu,`.
 
-    If the module comes from a model file, name the operator of the file, as in `tensor lv of
-    operator 1 CONV_2D (8x8x4)`.
+    If the module comes from a model file, use the names of the file, as in `tensor sum of operator
+    1 ADD (8x8x4)`.
     """
     value = binding.value
     operators = operators_in(getattr(value, "span", None))
     if operators:
         of_file = titles([operator.as_json() for operator in operators])
-        return f"tensor {shown(binding.var.name)} of {of_file}"
+        name = next(iter(result_names(value.span)), binding.var.name)
+        return f"tensor {shown(name)} of {of_file}"
     name = operator_title(value)
     result = f", the result of {shown(name)}," if name else ""
     return f"tensor {shown(binding.var.name)}{result}"

@@ -114,7 +114,7 @@ def test_impossible_result_of_a_model_file():
         return with_span(relax.op.nn.max_pool2d(x, (7, 7)), of_file.as_span())
 
     assert message_of(model((1, 1, 4, 4), operator=pool)) == (
-        "tensor gv of operator 3 MAX_POOL_2D (7x1x1) has the impossible shape [1, 1, -2, -2]"
+        "tensor y of operator 3 MAX_POOL_2D (7x1x1) has the impossible shape [1, 1, -2, -2]"
     )
 
 
