@@ -20,16 +20,13 @@ from support.board_programs import require_board
 from support.c_program import SANITIZERS, build_program
 from support.compilers import require
 from support.levels import long_run
-from support.quantized_models.chain import Chain
-from support.quantized_models.model import Spec
-from support.quantized_models.windows import Window
+from support.quantized_models.masks import IMAGE, image_to_mask
 from usmp.boards.board import board_named
 from usmp.boards.emulator import EmulatedModule
 from usmp.codegen.interface.module_interface import Interface
 
 pytestmark = pytest.mark.usefixtures("one_session")
 
-IMAGE = Spec((1, 12, 8, 3), 0.05, -3, "int8")
 IMAGE_BYTES, ROW_BYTES = 12 * 8 * 3, 8 * 3
 
 MAIN_C = """
@@ -82,15 +79,9 @@ int main(int count, char** numbers) {{
 
 @cache
 def model(stride: int) -> IRModule:
-    """Windows of 3x3, the first with a stride; the mask has 32 bytes a row with stride 1."""
-    chain, same = Chain(), Window((3, 3), (1, 1), (1, 1), "SAME")
-    image = chain.input(IMAGE)
-    first = chain.conv(image, 8, Window((3, 3), (stride, stride), (1, 1), "SAME"))
-    deep = chain.conv(first, 1, same, code="DEPTHWISE_CONV_2D")
-    mask = chain.conv(deep, 4, Window((1, 1), (1, 1), (1, 1), "SAME"))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.tflite"
-        path.write_bytes(chain.finish(mask))
+        path.write_bytes(image_to_mask(stride))
         return usmp.import_model(path)
 
 

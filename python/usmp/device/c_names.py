@@ -38,14 +38,34 @@ def has_devices(module: ArchivedModule) -> bool:
     return bool(module.metadata.get("devices"))
 
 
-def has_own_tensors(module: ArchivedModule) -> bool:
-    """Return whether the application provides the memory of any input or output."""
-    return any(
-        tensor.pool_name is None
-        for entry in module.entries.values()
-        for what in ("inputs", "outputs")
-        for tensor in tensors_of(entry, what)
-    )
+def has_workspace_io(entry: ArchivedEntry) -> bool:
+    """Return whether any input or output is in the workspace."""
+    tensors = (*entry.inputs.values(), *entry.outputs.values())
+    return any(tensor.pool_name is not None for tensor in tensors)
+
+
+def read_only_inputs(entry: ArchivedEntry) -> dict[int, ArchivedTensor]:
+    """Return the whole inputs, by index, that may be constants of the program."""
+    if has_workspace_io(entry):
+        return {}
+    inputs = enumerate(entry.inputs.values())
+    return {i: t for i, t in inputs if not (t.is_by_rows or t.is_written or t.is_updated)}
+
+
+def own_inputs(entry: ArchivedEntry) -> dict[int, ArchivedTensor]:
+    """Return the inputs, by index, for which a run needs RAM outside of the workspace."""
+    constant = read_only_inputs(entry)
+    return {i: t for i, t in _outside(entry, "inputs").items() if i not in constant}
+
+
+def own_outputs(entry: ArchivedEntry) -> dict[int, ArchivedTensor]:
+    """Return the outputs, by index, for which a run needs RAM outside of the workspace."""
+    return _outside(entry, "outputs")
+
+
+def _outside(entry: ArchivedEntry, what: str) -> dict[int, ArchivedTensor]:
+    tensors = enumerate(tensors_of(entry, what))
+    return {i: t for i, t in tensors if t.pool_name is None and not t.is_by_rows}
 
 
 def has_state(module: ArchivedModule) -> bool:

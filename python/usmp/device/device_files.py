@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
-from usmp.device.c_names import has_hooks
+from usmp.device.c_names import has_hooks, read_only_inputs
 from usmp.device.device_source import print_device, print_device_header, print_serial
 from usmp.device.digests import code_digest, interface_digest
 from usmp.device.golden_runs import GoldenRun
-from usmp.device.memory_source import print_memory
+from usmp.device.memory_source import print_memory, print_serial_memory
 from usmp.device.self_test_source import print_self_test
 from usmp.device.testable_module import check_testable
 from usmp.runtime.archived.module import ArchivedModule
@@ -51,6 +51,8 @@ def device_files(
         f"{prefix}_self_test.c": print_self_test(module, runs),
         f"{prefix}_serial.c": print_serial(module, has_hooks(module)),
     }
+    if any(read_only_inputs(entry) for entry in module.entries.values()):
+        texts[f"{prefix}_serial_memory.c"] = print_serial_memory(module)
     common = files("usmp.device").joinpath("files")
     contents = {name: common.joinpath(name).read_bytes() for name in _FILES}
     return contents | {name: text.encode() for name, text in texts.items()}

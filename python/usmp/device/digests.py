@@ -41,4 +41,4 @@ def _entry(entry: ArchivedEntry) -> list[Any]:
 def _tensor(tensor: ArchivedTensor) -> list[Any]:
     info = tensor.info
     shape = list(tensor.symbolic_shape) or [int(extent) for extent in info.shape]
-    return [str(info.name), str(info.dtype), shape]
+    return [str(info.name), str(info.dtype), shape, tensor.is_by_rows]

@@ -1,34 +1,39 @@
-"""Print the C file that provides the memory of the application as static arrays."""
+"""Print the C files that provide the memory of the application as static arrays."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
+
+import numpy as np
 
 from usmp.codegen.c.types import c_type
 from usmp.device.c_names import (
     external_pools,
     has_devices,
-    has_own_tensors,
+    own_inputs,
+    own_outputs,
     pool_macro,
-    tensors_of,
+    read_only_inputs,
 )
-from usmp.runtime.archived.entry import ArchivedEntry, ArchivedTensor
+from usmp.runtime.archived.entry import ArchivedTensor
 from usmp.runtime.archived.module import ArchivedModule
 from usmp.runtime.archived.pool import ArchivedPool
 
-_ROLES = (("inputs", "input"), ("outputs", "output"))
+_Tensors = Mapping[str, list[dict[int, ArchivedTensor]]]
+"""The tensors of each entry, by index, for each function that returns their addresses."""
 
 
 def print_memory(module: ArchivedModule) -> str:
-    """Return the C file with inputs, outputs, external pools, and handles of accelerators."""
+    """Return the C file with outputs, inputs that runs write, external pools, and handles of
+    accelerators."""
     prefix = module.c_prefix
     parts = [
         "/* What the model takes from the application. An application that has memory of its own\n"
         " * for it leaves this file out, and defines the functions itself. */\n"
-        f'#include "{prefix}_device.h"\n'
+        f'#include "{prefix}_device.h"\n',
+        *_arrays(module, _own_tensors(module)),
     ]
-    if has_own_tensors(module):
-        parts += [_tensors(module), *(_finder(module, *role) for role in _ROLES)]
     if external_pools(module):
         parts.append(_pools(module))
     if has_devices(module):
@@ -42,48 +47,114 @@ def print_memory(module: ArchivedModule) -> str:
     return "\n".join(parts)
 
 
-def _tensors(module: ArchivedModule) -> str:
-    """Return a union of the arrays of all entries, because only one entry runs at a time."""
-    lines = ["/* Entries run one after the other. */", "static union {"]
-    for number, entry in enumerate(module.entries.values()):
-        members = [
-            f"    {c_type(str(tensor.info.dtype))} {name}_{index}[{max(_elements(tensor), 1)}];"
-            for what, name in _ROLES
-            for index, tensor in enumerate(tensors_of(entry, what))
-            if tensor.pool_name is None
+def print_serial_memory(module: ArchivedModule) -> str:
+    """Return the C file with inputs that a host writes, and that are constants in a self test."""
+    return "\n".join(
+        [
+            "/* Where a host writes inputs. An application that has memory of its own for them\n"
+            " * leaves this file out, and defines the function itself. */\n"
+            f'#include "{module.c_prefix}_device.h"\n',
+            *_arrays(module, _host_inputs(module)),
         ]
+    )
+
+
+def own_bytes(module: ArchivedModule) -> int:
+    """Return the bytes of the arrays of inputs and outputs in the file of `print_memory`."""
+    return _bytes(_own_tensors(module))
+
+
+def host_input_bytes(module: ArchivedModule) -> int:
+    """Return the bytes of the arrays in the file of `print_serial_memory`."""
+    return _bytes(_host_inputs(module))
+
+
+def _own_tensors(module: ArchivedModule) -> _Tensors:
+    entries = module.entries.values()
+    return {
+        "device_input": [own_inputs(entry) for entry in entries],
+        "device_output": [own_outputs(entry) for entry in entries],
+    }
+
+
+def _host_inputs(module: ArchivedModule) -> _Tensors:
+    return {"serial_input": [read_only_inputs(entry) for entry in module.entries.values()]}
+
+
+def _arrays(module: ArchivedModule, tensors: _Tensors) -> list[str]:
+    """Return a union of the arrays of all entries, because only one entry runs at a time, and the
+    functions that return their addresses."""
+    if not _bytes(tensors):
+        return []
+    lines = ["/* Entries run one after the other. */", "static union {"]
+    for number, members in enumerate(_by_entry(tensors)):
         if members:
-            lines += ["  struct {", *members, f"  }} entry_{number};"]
-    return "\n".join([*lines, "} tensors;\n"])
+            arrays = [f"    {c_type(_dtype(t))} {name}[{_elements(t)}];" for name, t in members]
+            lines += ["  struct {", *arrays, f"  }} entry_{number};"]
+    union = "\n".join([*lines, "} tensors;\n"])
+    return [
+        union,
+        *(_finder(module, name, entries) for name, entries in tensors.items() if any(entries)),
+    ]
+
+
+def _by_entry(tensors: _Tensors) -> list[list[tuple[str, ArchivedTensor]]]:
+    """Return the name and the tensor of each array of an entry, without padding in between."""
+    named = [
+        [
+            (_array(function, index), t)
+            for function, own in zip(tensors, both, strict=True)
+            for index, t in own.items()
+        ]
+        for both in zip(*tensors.values(), strict=True)
+    ]
+    return [sorted(members, key=lambda member: -_alignment(member[1])) for members in named]
+
+
+def _bytes(tensors: _Tensors) -> int:
+    """Return the bytes of the union: of the largest entry, aligned for its elements."""
+    entries = [[tensor for _, tensor in members] for members in _by_entry(tensors)]
+    alignment = max((_alignment(t) for entry in entries for t in entry), default=1)
+    sizes = [sum(_elements(t) * _alignment(t) for t in entry) for entry in entries]
+    return -(-max(sizes) // alignment) * alignment
+
+
+def _dtype(tensor: ArchivedTensor) -> str:
+    return str(tensor.info.dtype)
+
+
+def _alignment(tensor: ArchivedTensor) -> int:
+    return np.dtype(_dtype(tensor)).itemsize
 
 
 def _elements(tensor: ArchivedTensor) -> int:
-    return prod(int(extent) for extent in tensor.info.shape)
+    """Return the elements of an array: at least one, because C requires one."""
+    return max(prod(int(extent) for extent in tensor.info.shape), 1)
 
 
-def _finder(module: ArchivedModule, what: str, name: str) -> str:
+def _array(function: str, index: int) -> str:
+    return f"{function.split('_')[1]}_{index}"
+
+
+def _finder(module: ArchivedModule, function: str, entries: list[dict[int, ArchivedTensor]]) -> str:
     """Return the function that returns the address of an input or output."""
     tables, rows = [], []
-    for number, entry in enumerate(module.entries.values()):
-        places = _places(entry, number, what, name)
-        tables.append(f"  static void* const entry_{number}[] = {{{', '.join(places) or '0'}}};")
+    for number, tensors in enumerate(entries):
+        places = [
+            f"tensors.entry_{number}.{_array(function, index)}" if index in tensors else "0"
+            for index in range(max(tensors, default=0) + 1)
+        ]
+        tables.append(f"  static void* const entry_{number}[] = {{{', '.join(places)}}};")
         rows.append(f"entry_{number}")
     return "\n".join(
         [
-            f"void* {module.c_prefix}_device_{name}(uint32_t entry, uint32_t index) {{",
+            f"void* {module.c_prefix}_{function}(uint32_t entry, uint32_t index) {{",
             *tables,
             f"  static void* const* const entries[] = {{{', '.join(rows)}}};",
             "  return entries[entry][index];",
             "}\n",
         ]
     )
-
-
-def _places(entry: ArchivedEntry, number: int, what: str, name: str) -> list[str]:
-    return [
-        f"tensors.entry_{number}.{name}_{index}" if tensor.pool_name is None else "0"
-        for index, tensor in enumerate(tensors_of(entry, what))
-    ]
 
 
 def _pools(module: ArchivedModule) -> str:

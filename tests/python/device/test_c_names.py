@@ -9,10 +9,12 @@ from usmp.device.c_names import (
     external_pools,
     has_devices,
     has_hooks,
-    has_own_tensors,
     has_state,
+    own_inputs,
+    own_outputs,
     pool_macro,
     pools_argument,
+    read_only_inputs,
     tensor_macro,
     tensors_of,
 )
@@ -41,18 +43,25 @@ def test_only_pools_of_the_application_are_passed():
     assert pools_argument(module([], [pool("own", is_internal=True)])) == []
 
 
+ROWS = tensor("r", (8, 4), is_by_rows=True)
+
+
 @pytest.mark.parametrize(
-    ("entries", "is_needed"),
+    ("model", "read_only", "inputs", "outputs"),
     [
-        ([], False),
-        ([entry([tensor("x", pool="sram")], [tensor("y", pool="sram")])], False),
-        ([entry([tensor("x", pool="sram")], [tensor("y")])], True),
-        ([entry([tensor("x")], [tensor("y", pool="sram")])], True),
-        ([entry([], [], "a"), entry([tensor("x")], [], "b")], True),
+        (entry([tensor("x", pool="sram")], [tensor("y", pool="sram")]), [], [], []),
+        (entry([tensor("x", pool="sram")], [tensor("y")]), [], [], [0]),
+        # The struct of entries with tensors in the workspace has pointers without const.
+        (entry([tensor("x")], [tensor("y", pool="sram")]), [], [0], []),
+        (entry([ROWS, tensor("x")], [ROWS, tensor("y")]), [1], [], [1]),
+        (entry([tensor("x", is_updated=True), tensor("w", is_written=True)]), [], [0, 1], []),
     ],
 )
-def test_memory_is_needed_for_tensors_outside_the_workspace(entries, is_needed):
-    assert has_own_tensors(module(entries)) is is_needed
+def test_memory_is_needed_for_what_runs_write_outside_the_workspace(
+    model, read_only, inputs, outputs
+):
+    found = (read_only_inputs(model), own_inputs(model), own_outputs(model))
+    assert [list(tensors) for tensors in found] == [read_only, inputs, outputs]
 
 
 def test_state_devices_and_hooks_are_there_if_the_module_has_some():

@@ -51,18 +51,30 @@ def test_byte_counts_of_results_include_updated_inputs():
     assert "input_bytes_0[] = {0};" in source(entry([], [tensor("y")]))
 
 
-def test_tensors_outside_the_workspace_are_in_memory_of_the_application():
+def test_inputs_that_runs_only_read_are_where_the_caller_has_them():
     text = source(entry([tensor("x")], [tensor("y")]))
-    assert statements(text, "input_0") == ["return tvmgen_net_device_input(0, index);"]
+    assert statements(text, "input_0") == ["(void)index;", "return 0;"]
     assert statements(text, "output_0") == ["return tvmgen_net_device_output(0, index);"]
     assert statements(text, "run_0") == [
         "struct tvmgen_net_inputs inputs = {0};",
-        "inputs.x = tvmgen_net_device_input(0, 0);",
+        "inputs.x = io->input(io->context, 0);",
         "struct tvmgen_net_outputs outputs = {0};",
         "outputs.y = tvmgen_net_device_output(0, 0);",
         "(void)sizes;",
         "return tvmgen_net_run(&inputs, &outputs);",
     ]
+
+
+@pytest.mark.parametrize("kind", ["is_updated", "is_written"])
+def test_inputs_that_runs_write_are_in_memory_of_the_application(kind):
+    text = source(entry([tensor("x"), tensor("s", **{kind: True})], [tensor("y")]))
+    assert statements(text, "input_0") == [
+        "if (index == 1) return tvmgen_net_device_input(0, index);",
+        "return 0;",
+    ]
+    lines = statements(text, "run_0")
+    assert "inputs.x = io->input(io->context, 0);" in lines
+    assert "inputs.s = tvmgen_net_device_input(0, 1);" in lines
 
 
 def test_tensors_in_the_workspace_are_where_the_model_says():
@@ -80,7 +92,11 @@ def test_tensors_in_the_workspace_are_where_the_model_says():
         "return 0;",
     ]
     assert "return places.y;" in statements(text, "output_0")
-    assert statements(text, "run_0") == ["(void)sizes;", f"return tvmgen_net_run({pools});"]
+    assert statements(text, "run_0") == [
+        "(void)sizes;",
+        "(void)io;",
+        f"return tvmgen_net_run({pools});",
+    ]
 
 
 def test_of_some_tensors_in_the_workspace_the_others_are_looked_up():
@@ -88,7 +104,10 @@ def test_of_some_tensors_in_the_workspace_the_others_are_looked_up():
     text = source(model, pools=[OWN])
     lines = statements(text, "input_0")
     assert "case 1:" in lines and "case 0:" not in lines
-    assert lines[-1] == "return tvmgen_net_device_input(0, index);"
+    assert lines[-2:] == [
+        "if (index == 0) return tvmgen_net_device_input(0, index);",
+        "return 0;",
+    ]
     assert statements(text, "output_0") == ["(void)index;", "return 0;"]
 
 
@@ -99,7 +118,7 @@ def test_results_behind_the_outputs_are_updated_inputs():
         "if (index == 1) return input_0(1);",
         "if (index == 2) return input_0(2);",
     ]
-    assert not any("if (" in line for line in statements(source(entry(inputs, [])), "input_0"))
+    assert not any("input_0(" in line for line in statements(source(entry(inputs, [])), "input_0"))
 
 
 def test_sizes_are_passed_in_the_struct_of_inputs():
@@ -110,39 +129,42 @@ def test_sizes_are_passed_in_the_struct_of_inputs():
     assert statements(source(placed, pools=[OWN]), "run_0") == [
         "struct tvmgen_net_inputs inputs = tvmgen_net_map_inputs();",
         "inputs.n = sizes[0];",
+        "(void)io;",
         "return tvmgen_net_run(&inputs);",
     ]
 
 
 @pytest.mark.parametrize("is_placed", [False, True])
-def test_rows_are_copied_by_callbacks(is_placed):
+def test_rows_are_passed_on_by_callbacks(is_placed):
     rows = tensor("x", (8, 4), "int16", is_by_rows=True)
     text = source(entry([rows], [tensor("y", pool="own" if is_placed else None)]), pools=[OWN])
-    assert "#include <string.h>" in text
     assert statements(text, "read_0_0") == [
-        "memcpy(destination, (uint8_t*)context + (uint32_t)row * TVMGEN_NET_X_ROW_SIZE, "
-        "TVMGEN_NET_X_ROW_SIZE);",
-        "return 0;",
+        "const struct usmp_device_io* io = (const struct usmp_device_io*)context;",
+        "const uint32_t bytes = TVMGEN_NET_X_ROW_SIZE;",
+        "return io->read(io->context, 0, (uint32_t)row * bytes, destination, bytes);",
     ]
+    assert statements(text, "input_0") == ["(void)index;", "return 0;"]
     lines = statements(text, "run_0")
     start = "tvmgen_net_map_inputs()" if is_placed else "{0}"
     assert lines[:3] == [
         f"struct tvmgen_net_inputs inputs = {start};",
         "inputs.read_x = read_0_0;",
-        "inputs.x_context = tvmgen_net_device_input(0, 0);",
+        "inputs.x_context = io;",
     ]
     passed = "&inputs" if is_placed else "&inputs, &outputs"
     assert lines[-1] == f"return tvmgen_net_run({passed});"
 
 
-def test_rows_of_an_output_are_copied_from_their_source():
+def test_rows_of_an_output_are_passed_on_from_their_source():
     rows = tensor("y", (8, 4), is_by_rows=True)
-    text = source(entry([tensor("x")], [rows]))
-    assert "#include <string.h>" in text
-    assert "write_0_0(void* context, int32_t row, const int8_t* source)" in text
-    (copy, _) = statements(text, "write_0_0")
-    assert copy.endswith("TVMGEN_NET_Y_ROW_SIZE, source, TVMGEN_NET_Y_ROW_SIZE);")
-    assert "string.h" not in source(entry([tensor("x")], [tensor("y")]))
+    text = source(entry([tensor("x")], [tensor("z"), rows]))
+    assert "write_0_1(void* context, int32_t row, const int8_t* source)" in text
+    *_, call = statements(text, "write_0_1")
+    assert call == "return io->write(io->context, 1, (uint32_t)row * bytes, source, bytes);"
+    assert statements(text, "output_0") == [
+        "if (index == 0) return tvmgen_net_device_output(0, index);",
+        "return 0;",
+    ]
 
 
 def test_states_are_reset_and_accelerators_get_their_handles():
@@ -157,11 +179,12 @@ def test_states_are_reset_and_accelerators_get_their_handles():
 
 def test_the_header_declares_only_what_the_application_brings():
     placed = entry([tensor("x", pool="own")], [tensor("y", pool="own")])
-    brought = ("_device_input(", "_device_pools(", "_device_handles(")
+    brought = ("_serial_input(", "_device_output(", "_device_pools(", "_device_handles(")
     plain = print_device_header(module([placed], [OWN]))
     assert not any(name in plain for name in brought)
     model = module([entry([tensor("x")], [tensor("y")])], [SRAM], devices=["npu"])
-    assert all(name in print_device_header(model) for name in brought)
+    header = print_device_header(model)
+    assert all(name in header for name in brought) and "_device_input(" not in header
 
 
 def test_the_header_numbers_the_tensors_of_the_application():

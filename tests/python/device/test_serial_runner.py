@@ -122,8 +122,8 @@ def flipped(content):
         ),
         (
             Kind.HELLO,
-            lambda c: encoded(Frame(c[2], c[3], b"\x02" + c[7:-4])),
-            "the device speaks version 2 of the protocol, and this tvmc version 1; build its ",
+            lambda c: encoded(Frame(c[2], c[3], b"\x09" + c[7:-4])),
+            "the device speaks version 9 of the protocol, and this tvmc version 2; build its ",
         ),
     ],
     ids=["damaged", "cut", "silent", "reset", "status", "no-hello", "noise", "login", "version"],

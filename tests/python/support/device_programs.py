@@ -75,13 +75,15 @@ def build_program(
     for path in [*sorted(test.glob("*.c")), folder / "main.c"]:
         objects.append(folder / f"{path.stem}.o")
         compile_c([*flags, posix, *include, "-c", str(path)], objects[-1])
-    compile_c(["-O0", *include, *model, *map(str, objects), "-lm"], folder / "program")
+    sanitize = [flag for flag in flags if flag.startswith("-fsanitize")]
+    arguments = ["-O0", *sanitize, *include, *model, *map(str, objects), "-lm"]
+    compile_c(arguments, folder / "program")
     return folder / "program"
 
 
-def self_test(archive: Path, test: Path, folder: Path) -> int:
+def self_test(archive: Path, test: Path, folder: Path, flags: Sequence[str] = STRICT) -> int:
     """What the self test returns on this host."""
-    program = build_program(archive, test, SELF_TEST, folder)
+    program = build_program(archive, test, SELF_TEST, folder, flags)
     return int(subprocess.run([program], check=True, capture_output=True, text=True).stdout)
 
 

@@ -83,6 +83,8 @@ def _tensors(owner: EntryInterface, tensors: list[IOTensor]) -> dict[str, Any]:
             entry["offset"] = int(tensor.allocation.byte_offset)
         if tensor.info.is_updated:
             entry["updated"] = True
+        elif tensor.is_written and tensor in owner.inputs:
+            entry["written"] = True
         if tensor.is_by_rows:
             entry["by_rows"] = {
                 "rows": int(tensor.info.rows),

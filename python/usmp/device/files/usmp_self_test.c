@@ -51,12 +51,14 @@ static int equals_64(const uint8_t* actual, const uint8_t* expected) {
   return is_close_64(numbers[0], numbers[1]);
 }
 
-static int is_as_expected(const void* tensor, const struct usmp_golden_tensor* golden) {
-  const uint8_t* actual = (const uint8_t*)tensor;
-  const uint8_t* expected = (const uint8_t*)golden->elements;
+/* Return whether bytes of a tensor, from an offset on, are as expected. */
+static int is_as_expected(const void* bytes, const struct usmp_golden_tensor* golden,
+                          uint32_t offset, uint32_t count) {
+  const uint8_t* actual = (const uint8_t*)bytes;
+  const uint8_t* expected = (const uint8_t*)golden->elements + offset;
   int (*equals)(const uint8_t*, const uint8_t*) = equals_32;
   uint32_t step = 4;
-  if (golden->comparison == USMP_EXACT) return memcmp(actual, expected, golden->bytes) == 0;
+  if (golden->comparison == USMP_EXACT) return memcmp(actual, expected, count) == 0;
   if (golden->comparison == USMP_FLOAT16) {
     equals = equals_16;
     step = 2;
@@ -64,33 +66,78 @@ static int is_as_expected(const void* tensor, const struct usmp_golden_tensor* g
     equals = equals_64;
     step = 8;
   }
-  for (uint32_t at = 0; at < golden->bytes; at += step) {
+  for (uint32_t at = 0; at < count; at += step) {
     if (!equals(actual + at, expected + at)) return 0;
   }
   return 1;
 }
 
-/* Return the first output of a run that is not as expected, counted from 1; 0 without one. */
-static uint32_t first_difference(const struct usmp_device_entry* entry,
-                                 const struct usmp_golden_run* run) {
-  for (uint32_t index = 0; index < entry->output_count; ++index) {
-    if (!is_as_expected(entry->output(index), &run->outputs[index])) return index + 1;
+/* A run, and what is known of its outputs by rows. */
+struct test_run {
+  const struct usmp_golden_run* golden;
+  /* The first of them that differs; at least their count if there is none. */
+  uint32_t different;
+  /* The bytes of all of their rows so far. */
+  uint32_t bytes;
+};
+
+static const void* golden_input(void* context, uint32_t index) {
+  return ((const struct test_run*)context)->golden->inputs[index].elements;
+}
+
+static int32_t read_row(void* context, uint32_t index, uint32_t offset, void* row, uint32_t bytes) {
+  const struct usmp_golden_tensor* golden = &((const struct test_run*)context)->golden->inputs[index];
+  memcpy(row, (const uint8_t*)golden->elements + offset, bytes);
+  return 0;
+}
+
+static int32_t compare_row(void* context, uint32_t index, uint32_t offset, const void* row,
+                           uint32_t bytes) {
+  struct test_run* run = (struct test_run*)context;
+  run->bytes += bytes;
+  if (index < run->different &&
+      !is_as_expected(row, &run->golden->outputs[index], offset, bytes)) {
+    run->different = index;
   }
   return 0;
 }
 
+/* Return the first output of a run that is not as expected, counted from 1; 0 without one. */
+static uint32_t first_difference(const struct usmp_device_entry* entry,
+                                 const struct test_run* run) {
+  uint32_t different = run->different, rows = entry->output_count, bytes = 0;
+  for (uint32_t index = entry->output_count; index-- > 0;) {
+    const struct usmp_golden_tensor* golden = &run->golden->outputs[index];
+    const void* output = entry->output(index);
+    if (output == 0) {
+      rows = index;
+      bytes += golden->bytes;
+    } else if (index < different && !is_as_expected(output, golden, 0, golden->bytes)) {
+      different = index;
+    }
+  }
+  /* Without all rows, it is not known which output lacks some. */
+  if (bytes != run->bytes && rows < different) different = rows;
+  return different < entry->output_count ? different + 1 : 0;
+}
+
 static int32_t self_test(const struct usmp_device_model* model, const struct usmp_golden_run* runs,
                          uint32_t run_count) {
+  struct test_run run;
+  struct usmp_device_io io = {golden_input, read_row, compare_row, &run};
   uint32_t outputs = 0;
   for (uint32_t number = 0; number < run_count; ++number) {
-    const struct usmp_golden_run* run = &runs[number];
-    const struct usmp_device_entry* entry = &model->entries[run->entry];
+    const struct usmp_device_entry* entry = &model->entries[runs[number].entry];
+    run.golden = &runs[number];
+    run.different = entry->output_count;
+    run.bytes = 0;
     for (uint32_t index = 0; index < entry->input_count; ++index) {
-      const struct usmp_golden_tensor* golden = &run->inputs[index];
-      if (golden->bytes != 0) memcpy(entry->input(index), golden->elements, golden->bytes);
+      const struct usmp_golden_tensor* golden = &run.golden->inputs[index];
+      void* input = entry->input(index);
+      if (input != 0 && golden->bytes != 0) memcpy(input, golden->elements, golden->bytes);
     }
-    if (entry->run(run->sizes) != 0) return -(int32_t)(number + 1);
-    const uint32_t different = first_difference(entry, run);
+    if (entry->run(run.golden->sizes, &io) != 0) return -(int32_t)(number + 1);
+    const uint32_t different = first_difference(entry, &run);
     if (different != 0) return (int32_t)(outputs + different);
     outputs += entry->output_count;
   }

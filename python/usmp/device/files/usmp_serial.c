@@ -3,7 +3,7 @@
  *   A5 5A | kind | number | length, 2 bytes | payload | CRC-32 of kind to payload, 4 bytes
  *
  * Numbers of several bytes have the lowest one first. An answer has the number of its request, and
- * its kind with the bit ANSWER set. What lies between frames is skipped. */
+ * its kind, or that of RUN, with the bit ANSWER set. What lies between frames is skipped. */
 #include "usmp_serial.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #error "USMP_SERIAL_PAYLOAD must be 64 to 1024"
 #endif
 
-enum { PROTOCOL_VERSION = 1 };
+enum { PROTOCOL_VERSION = 2 };
 enum { MAGIC_0 = 0xa5, MAGIC_1 = 0x5a };
 enum { HEADER_BYTES = 6, CHECKSUM_BYTES = 4 };
 
@@ -26,8 +26,13 @@ enum { HEADER_BYTES = 6, CHECKSUM_BYTES = 4 };
  *   READ    session, entry, output, offset, count          -> bytes
  *   CYCLES  session, first operator, count                 -> 8 bytes each
  *
+ * A run with rows answers RUN, or CONTINUE, with what it needs, and the host sends CONTINUE:
+ *
+ *   TAKE_ROW  input, offset, count   -> session, bytes
+ *   GIVE_ROW  output, offset, bytes  -> session
+ *
  * A device that starts sends READY, which answers no request. */
-enum { READY = 0, HELLO, RESET, WRITE, RUN, READ, CYCLES };
+enum { READY = 0, HELLO, RESET, WRITE, RUN, READ, CYCLES, CONTINUE, TAKE_ROW, GIVE_ROW };
 enum { ANSWER = 0x80, FAILED = 0xff };
 /* The payload of FAILED: why the device refuses a request. */
 enum { DAMAGED = 1, INVALID, NO_SESSION };
@@ -39,6 +44,19 @@ struct frame {
 
 static struct frame frame;
 static uint8_t* const payload = frame.bytes + HEADER_BYTES;
+/* Clock cycles in which runs waited for rows. */
+static uint32_t waited;
+
+/* The program at the other end of the line. */
+struct host {
+  const struct usmp_serial_port* port;
+  /* The number of its session; 0 if there is none. */
+  uint32_t session;
+  /* 0, or the number by which the line ended. */
+  int32_t status;
+  /* Whether `frame` has a request that came instead of CONTINUE, and has no answer yet. */
+  int has_request;
+};
 
 static uint32_t checksum(uint32_t length) {
   uint32_t crc = 0xffffffffu;
@@ -105,6 +123,25 @@ static int32_t receive(const struct usmp_serial_port* port, int* is_whole) {
   return status;
 }
 
+/* Read frames up to the next request; return 0, or the number by which the line ended. A terminal
+ * that echoes what it gets must not make the device answer itself. */
+static int32_t next_request(const struct usmp_serial_port* port) {
+  int is_whole = 0;
+  for (;;) {
+    int32_t status = receive(port, &is_whole);
+    if (status < 0) return status;
+    if (status == 0 && is_whole && frame.bytes[2] < ANSWER) return 0;
+    if (status == 0 && !is_whole) {
+      status = fail(port, DAMAGED);
+      if (status != 0) return status;
+    }
+  }
+}
+
+uint32_t usmp_serial_cycles(const struct usmp_serial_port* port) {
+  return port->cycles(port->context) - waited;
+}
+
 /* Return whether `count` bytes from an offset on are within `bytes` bytes. */
 static int lies_within(uint32_t offset, uint32_t count, uint32_t bytes) {
   return offset <= bytes && count <= bytes - offset;
@@ -125,11 +162,15 @@ static void hello(const struct usmp_device_model* model,
   append(operators->count);
 }
 
-static int write_input(const struct usmp_device_entry* entry) {
+static int write_input(const struct usmp_device_entry* entry,
+                       void* (*input)(uint32_t entry, uint32_t index)) {
   if (frame.length < 16 || argument(2) >= entry->input_count) return 0;
-  const uint32_t input = argument(2), offset = argument(3), count = frame.length - 16;
-  if (!lies_within(offset, count, entry->input_bytes[input])) return 0;
-  memcpy((uint8_t*)entry->input(input) + offset, payload + 16, count);
+  const uint32_t index = argument(2), offset = argument(3), count = frame.length - 16;
+  if (!lies_within(offset, count, entry->input_bytes[index])) return 0;
+  uint8_t* place = (uint8_t*)entry->input(index);
+  if (place == 0 && input != 0) place = (uint8_t*)input(argument(1), index);
+  if (place == 0) return 0;
+  memcpy(place + offset, payload + 16, count);
   frame.length = 0;
   return 1;
 }
@@ -138,26 +179,88 @@ static int read_output(const struct usmp_device_entry* entry) {
   if (frame.length != 20 || argument(2) >= entry->output_count) return 0;
   const uint32_t output = argument(2), offset = argument(3), count = argument(4);
   if (count > USMP_SERIAL_PAYLOAD) return 0;
-  if (!lies_within(offset, count, entry->output_bytes[output])) return 0;
-  memcpy(payload, (const uint8_t*)entry->output(output) + offset, count);
+  const uint8_t* place = (const uint8_t*)entry->output(output);
+  if (place == 0 || !lies_within(offset, count, entry->output_bytes[output])) return 0;
+  memcpy(payload, place + offset, count);
   frame.length = count;
   return 1;
 }
 
+/* Most bytes of a row in a frame, and the status of a callback if the host sends no row. */
+enum { ROW_BYTES = USMP_SERIAL_PAYLOAD - 16, NO_ROW = 1 };
+
+/* Send what a run needs, and wait for CONTINUE with `count` bytes; return whether it came. */
+static int exchange(struct host* host, uint8_t kind, uint32_t count) {
+  const struct usmp_serial_port* port = host->port;
+  const uint32_t start = port->cycles != 0 ? port->cycles(port->context) : 0;
+  host->status = send_frame(port, (uint8_t)(kind | ANSWER));
+  if (host->status == 0) host->status = next_request(port);
+  if (port->cycles != 0) waited += port->cycles(port->context) - start;
+  if (host->status != 0) return 0;
+  host->has_request = frame.bytes[2] != CONTINUE || frame.length != 4 + count ||
+                      argument(0) != host->session;
+  return !host->has_request;
+}
+
+/* A run of an entry for a host. */
+struct run {
+  struct host* host;
+  void* (*input)(uint32_t entry, uint32_t index);
+  uint32_t entry;
+};
+
+static const void* input_place(void* context, uint32_t index) {
+  const struct run* run = (const struct run*)context;
+  return run->input == 0 ? 0 : run->input(run->entry, index);
+}
+
+static int32_t take_row(void* context, uint32_t index, uint32_t offset, void* row, uint32_t bytes) {
+  struct host* host = ((struct run*)context)->host;
+  for (uint32_t done = 0, count = 0; done < bytes; done += count) {
+    count = bytes - done < ROW_BYTES ? bytes - done : ROW_BYTES;
+    frame.length = 0;
+    append(index);
+    append(offset + done);
+    append(count);
+    if (!exchange(host, TAKE_ROW, count)) return NO_ROW;
+    memcpy((uint8_t*)row + done, payload + 4, count);
+  }
+  return 0;
+}
+
+static int32_t give_row(void* context, uint32_t index, uint32_t offset, const void* row,
+                        uint32_t bytes) {
+  struct host* host = ((struct run*)context)->host;
+  for (uint32_t done = 0, count = 0; done < bytes; done += count) {
+    count = bytes - done < ROW_BYTES ? bytes - done : ROW_BYTES;
+    frame.length = 0;
+    append(index);
+    append(offset + done);
+    memcpy(payload + frame.length, (const uint8_t*)row + done, count);
+    frame.length += count;
+    if (!exchange(host, GIVE_ROW, 0)) return NO_ROW;
+  }
+  return 0;
+}
+
 static int run_entry(const struct usmp_device_entry* entry,
-                     const struct usmp_operator_cycles* operators,
-                     const struct usmp_serial_port* port) {
+                     const struct usmp_operator_cycles* operators, struct run* run) {
+  const struct usmp_serial_port* port = run->host->port;
+  struct usmp_device_io io = {input_place, take_row, give_row, run};
   int32_t sizes[USMP_SERIAL_PAYLOAD / 4];
   uint32_t cycles = 0;
   if (frame.length != 8 + 4 * entry->size_count) return 0;
   for (uint32_t n = 0; n < entry->size_count; ++n) sizes[n] = (int32_t)argument(2 + n);
   for (uint32_t n = 0; n < operators->count; ++n) operators->cycles[n] = 0;
-  if (port->cycles != 0) cycles = port->cycles(port->context);
-  const int32_t status = entry->run(sizes);
-  if (port->cycles != 0) cycles = port->cycles(port->context) - cycles;
+  if (port->cycles != 0) cycles = usmp_serial_cycles(port);
+  const int32_t status = entry->run(sizes, &io);
+  if (port->cycles != 0) cycles = usmp_serial_cycles(port) - cycles;
+  /* Keep a request that ended the run. */
+  if (run->host->has_request) return 1;
   frame.length = 0;
   append((uint32_t)status);
   append(cycles);
+  frame.bytes[2] = RUN;
   return 1;
 }
 
@@ -175,8 +278,8 @@ static int read_cycles(const struct usmp_operator_cycles* operators) {
 
 /* Replace a request in `frame` by its answer; return 0 if the request is not valid. */
 static int answer(const struct usmp_device_model* model,
-                  const struct usmp_operator_cycles* operators,
-                  const struct usmp_serial_port* port) {
+                  void* (*input)(uint32_t entry, uint32_t index),
+                  const struct usmp_operator_cycles* operators, struct host* host) {
   const uint8_t kind = frame.bytes[2];
   if (kind == RESET && frame.length == 4) {
     if (model->reset != 0) model->reset();
@@ -186,45 +289,38 @@ static int answer(const struct usmp_device_model* model,
   if (kind == CYCLES) return read_cycles(operators);
   if (frame.length < 8 || argument(1) >= model->entry_count) return 0;
   const struct usmp_device_entry* entry = &model->entries[argument(1)];
-  if (kind == WRITE) return write_input(entry);
-  if (kind == RUN) return run_entry(entry, operators, port);
+  struct run run = {host, input, argument(1)};
+  if (kind == WRITE) return write_input(entry, input);
+  if (kind == RUN) return run_entry(entry, operators, &run);
   if (kind == READ) return read_output(entry);
   return 0;
 }
 
-/* Answer the received frame. */
-static int32_t respond(const struct usmp_device_model* model,
-                       const struct usmp_operator_cycles* operators,
-                       const struct usmp_serial_port* port, uint32_t* session) {
-  const uint8_t kind = frame.bytes[2];
-  /* A terminal that echoes what it gets must not make the device answer itself. */
-  if (kind >= ANSWER) return 0;
-  if (kind == HELLO && frame.length >= 8) {
-    *session = argument(1);
-    hello(model, operators, port, *session);
-  } else if (*session == 0 || frame.length < 4 || argument(0) != *session) {
-    return fail(port, NO_SESSION);
-  } else if (!answer(model, operators, port)) {
-    return fail(port, INVALID);
-  }
-  return send_frame(port, (uint8_t)(kind | ANSWER));
-}
-
 int32_t usmp_serve(const struct usmp_device_model* model,
+                   void* (*input)(uint32_t entry, uint32_t index),
                    const struct usmp_operator_cycles* operators,
                    const struct usmp_serial_port* port) {
-  uint32_t session = 0;
-  int is_whole = 0;
+  struct host host = {port, 0, 0, 0};
   frame.length = 0;
   frame.bytes[3] = 0;
-  int32_t status = send_frame(port, READY | ANSWER);
-  while (status == 0) {
-    status = receive(port, &is_whole);
-    if (status > 0) {
-      status = 0;
-    } else if (status == 0) {
-      status = is_whole ? respond(model, operators, port, &session) : fail(port, DAMAGED);
+  host.status = send_frame(port, READY | ANSWER);
+  while (host.status == 0) {
+    if (!host.has_request) host.status = next_request(port);
+    if (host.status != 0) break;
+    host.has_request = 0;
+    if (frame.bytes[2] == HELLO && frame.length >= 8) {
+      host.session = argument(1);
+      hello(model, operators, port, host.session);
+    } else if (host.session == 0 || frame.length < 4 || argument(0) != host.session) {
+      host.status = fail(port, NO_SESSION);
+      continue;
+    } else if (!answer(model, input, operators, &host)) {
+      host.status = fail(port, INVALID);
+      continue;
+    }
+    if (host.status == 0 && !host.has_request) {
+      host.status = send_frame(port, (uint8_t)(frame.bytes[2] | ANSWER));
     }
   }
-  return status;
+  return host.status;
 }

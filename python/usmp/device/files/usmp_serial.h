@@ -32,10 +32,15 @@ struct usmp_operator_cycles {
   uint64_t* cycles;
 };
 
-/* Answer the host until the line ends; returns the number by which it ended. */
+/* Answer the host until the line ends; returns the number by which it ended. `input` returns the
+ * address of an input of an entry that the model does not place; NULL if there is none. */
 int32_t usmp_serve(const struct usmp_device_model* model,
+                   void* (*input)(uint32_t entry, uint32_t index),
                    const struct usmp_operator_cycles* operators,
                    const struct usmp_serial_port* port);
+
+/* Return the counter of a line that has one, without the cycles in which runs waited for rows. */
+uint32_t usmp_serial_cycles(const struct usmp_serial_port* port);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,8 @@
     A5 5A | kind | number | length, 2 bytes | payload | CRC-32 of kind to payload, 4 bytes
 
 Numbers are little-endian. An answer has the number and the kind of its request, but with
-the bit `ANSWER` of the kind set.
+the bit `ANSWER` of the kind set. A run with rows answers `RUN` and `CONTINUE` with `TAKE_ROW` or
+`GIVE_ROW` until it ends.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from zlib import crc32
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 MAGIC = b"\xa5\x5a"
 ANSWER = 0x80
 FAILED = 0xFF
@@ -37,6 +38,12 @@ class Kind(IntEnum):
     RUN = 4
     READ = 5
     CYCLES = 6
+    CONTINUE = 7
+    """The next request after `TAKE_ROW`, with the bytes, and after `GIVE_ROW`."""
+    TAKE_ROW = 8
+    """No request; as an answer it asks for bytes of an input."""
+    GIVE_ROW = 9
+    """No request; as an answer it has bytes of an output."""
 
 
 class Failure(IntEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import struct
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -33,6 +33,9 @@ _HELLO_SECONDS = 0.5
 """Time after which an unanswered hello is repeated."""
 _HELLO = struct.Struct(f"<II{DIGEST_BYTES}s{DIGEST_BYTES}sIII")
 _RUN = struct.Struct("<iI")
+_TAKE_ROW = struct.Struct("<III")
+_GIVE_ROW = struct.Struct("<II")
+_RUN_ANSWERS = (Kind.RUN, Kind.TAKE_ROW, Kind.GIVE_ROW)
 _SHORTEST_PAYLOAD = 64
 
 
@@ -96,13 +99,30 @@ class Session(NotCopied):
             where = struct.pack("<III", entry, tensor, offset)
             self._ask(Kind.WRITE, where + content[offset : offset + step])
 
-    def run(self, entry: int, sizes: Sequence[int]) -> tuple[int, int]:
-        """Run an entry, and return its status and its clock cycles modulo 2^32."""
+    def run(
+        self,
+        entry: int,
+        sizes: Sequence[int],
+        inputs: Mapping[int, bytes] | None = None,
+        outputs: Mapping[int, bytearray] | None = None,
+    ) -> tuple[int, int]:
+        """Run an entry, and return its status and its clock cycles modulo 2^32.
+
+        Parameters
+        ----------
+        inputs, outputs
+            the inputs by rows, and memory for the outputs by rows, by index.
+        """
         if 4 * (2 + len(sizes)) > self.device.longest_payload:
             raise DeviceError(f"the device takes no {len(sizes)} sizes; raise USMP_SERIAL_PAYLOAD")
-        arguments = struct.pack(f"<I{len(sizes)}i", entry, *sizes)
-        status, cycles = _RUN.unpack(self._ask(Kind.RUN, arguments, _RUN.size, self._timeout))
-        return status, cycles
+        kind, payload = Kind.RUN, struct.pack(f"<I{len(sizes)}i", entry, *sizes)
+        while True:
+            frame = self._answer(kind, payload, self._timeout, _RUN_ANSWERS)
+            if frame.kind == Kind.RUN | ANSWER:
+                _check_length(Kind.RUN, frame.payload, _RUN.size)
+                status, cycles = _RUN.unpack(frame.payload)
+                return status, cycles
+            kind, payload = Kind.CONTINUE, _moved_row(frame, inputs or {}, outputs or {})
 
     def read(self, entry: int, tensor: int, size_bytes: int) -> bytes:
         """Read an output of an entry."""
@@ -148,9 +168,7 @@ class Session(NotCopied):
         self._number = (self._number + 1) % 256
         return Frame(kind, self._number, payload)
 
-    def _ask(
-        self, kind: Kind, payload: bytes, answer_bytes: int = 0, seconds: float | None = None
-    ) -> bytes:
+    def _ask(self, kind: Kind, payload: bytes, answer_bytes: int = 0) -> bytes:
         """Send a request, and return the payload of its answer.
 
         Raises
@@ -158,7 +176,18 @@ class Session(NotCopied):
         DeviceError
             no answer comes in time, or its payload has not `answer_bytes` bytes.
         """
-        seconds = min(ANSWER_SECONDS, self._timeout) if seconds is None else seconds
+        answer = self._answer(kind, payload, min(ANSWER_SECONDS, self._timeout), (kind,))
+        _check_length(kind, answer.payload, answer_bytes)
+        return answer.payload
+
+    def _answer(self, kind: Kind, payload: bytes, seconds: float, kinds: Collection[Kind]) -> Frame:
+        """Send a request, and return its answer, which has one of some kinds.
+
+        Raises
+        ------
+        DeviceError
+            no answer comes in time, or it has another kind.
+        """
         request = self._request(kind, struct.pack("<I", self._session) + payload)
         damaged = self._reader.damaged
         self._line.write(encoded(request))
@@ -174,13 +203,8 @@ class Session(NotCopied):
             )
         if frame is None:
             raise DeviceError(self._no_answer(seconds))
-        _check_answer(frame, request)
-        if len(frame.payload) != answer_bytes:
-            raise DeviceError(
-                f"the device answered {kind.name} with {len(frame.payload)} bytes, not "
-                f"{answer_bytes}; its usmp_serial.c is of another version"
-            )
-        return frame.payload
+        _check_answer(frame, request, kinds)
+        return frame
 
     def _awaited(self, end: float, is_last: Callable[[Frame | None], bool]) -> Frame | None:
         """Return the first frame that `is_last` accepts; None at `end` or if it accepts None."""
@@ -258,8 +282,43 @@ def _device(frame: Frame) -> Device:
     return Device(interface, code, longest, bool(has_cycles), operators)
 
 
-def _check_answer(frame: Frame, request: Frame) -> None:
-    """Check that a frame answers a request.
+def _check_length(kind: Kind, payload: bytes, size_bytes: int) -> None:
+    """Raise DeviceError if an answer has another length than its kind says."""
+    if len(payload) != size_bytes:
+        raise DeviceError(
+            f"the device answered {kind.name} with {len(payload)} bytes, not {size_bytes}; its "
+            "usmp_serial.c is of another version"
+        )
+
+
+def _moved_row(
+    frame: Frame, inputs: Mapping[int, bytes], outputs: Mapping[int, bytearray]
+) -> bytes:
+    """Return the bytes that a run asks for, or store those that it gives and return none.
+
+    Raises
+    ------
+    DeviceError
+        there are no such bytes.
+    """
+    is_input = frame.kind == Kind.TAKE_ROW | ANSWER
+    numbers = _TAKE_ROW if is_input else _GIVE_ROW
+    if len(frame.payload) >= numbers.size:
+        index, offset, *counts = numbers.unpack_from(frame.payload)
+        row = frame.payload[numbers.size :]
+        tensor = (inputs if is_input else outputs).get(index, b"")
+        if offset + sum(counts, len(row)) <= len(tensor):
+            if is_input:
+                return bytes(tensor[offset : offset + counts[0]])
+            outputs[index][offset : offset + len(row)] = row
+            return b""
+    raise DeviceError(
+        "the device asked for a row that there is not; its files are of another model"
+    )
+
+
+def _check_answer(frame: Frame, request: Frame, kinds: Collection[Kind]) -> None:
+    """Check that a frame answers a request, with one of some kinds.
 
     Raises
     ------
@@ -278,7 +337,7 @@ def _check_answer(frame: Frame, request: Frame) -> None:
         )
     if frame.kind == FAILED:
         raise DeviceError(f"the device refused {kind}; its program is of another version")
-    if frame.kind != request.kind | ANSWER or frame.number != request.number:
+    if frame.kind not in [k | ANSWER for k in kinds] or frame.number != request.number:
         raise DeviceError(f"the device answered another request than {kind}; run the command again")
 
 

@@ -120,6 +120,7 @@ def export_test(options: argparse.Namespace) -> None:
     _check_options(options, path)
     with without_torch():
         from usmp.device.device_files import device_files
+        from usmp.device.needed_memory import self_test_memory
         from usmp.device.testable_module import check_testable
         from usmp.runtime import load_archive
 
@@ -132,6 +133,7 @@ def export_test(options: argparse.Namespace) -> None:
     _write(path, files)
     if not options.quiet:
         print(f"{path}: {len(files)} files; {_told(runs)}")
+        print(f"{self_test_memory(module)}.")
         print(source)
 
 

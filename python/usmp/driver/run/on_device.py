@@ -105,13 +105,26 @@ class DeviceRun:
             )
 
     def _run(self, session: Session, stage: Callable[[str], None]) -> None:
+        entry = self._module.entries[self._entry]
+        rows_of_inputs = {}
         stage("sending the inputs")
         session.reset()
-        for index, array in enumerate(self._inputs.values()):
-            session.write(self._number, index, _little_endian(array).tobytes())
+        for index, (name, array) in enumerate(self._inputs.items()):
+            content = _little_endian(array).tobytes()
+            if entry.inputs[name].is_by_rows:
+                rows_of_inputs[index] = content
+            else:
+                session.write(self._number, index, content)
+        rows_of_outputs = {
+            index: bytearray(output.info.size_bytes)
+            for index, output in enumerate(entry.outputs.values())
+            if output.is_by_rows
+        }
         stage("running")
         start = time.perf_counter()
-        status, cycles = session.run(self._number, list(self._sizes.values()))
+        status, cycles = session.run(
+            self._number, list(self._sizes.values()), rows_of_inputs, rows_of_outputs
+        )
         self.seconds = time.perf_counter() - start
         if status != 0:
             raise DeviceError(f"the model returned {status} on the device")
@@ -121,7 +134,10 @@ class DeviceRun:
         for index, (name, info) in enumerate(infos.items()):
             dtype = np.dtype(info["dtype"]).newbyteorder("<")
             size = int(np.prod(info["shape"], dtype=np.int64)) * dtype.itemsize
-            content = session.read(self._number, index, size)
+            if index in rows_of_outputs:
+                content = bytes(rows_of_outputs[index])
+            else:
+                content = session.read(self._number, index, size)
             array = np.frombuffer(content, dtype).reshape(info["shape"])
             self.outputs[name] = array.astype(info["dtype"])
         if self._options.profile:

@@ -60,6 +60,8 @@ class ArchivedTensor:
         whether it depends on a size without an upper bound, so that its bytes have no bound.
     is_updated
         whether it is an input that a run updates in place.
+    is_written
+        whether it is another input that a run may write.
     """
 
     info: Tensor
@@ -70,6 +72,7 @@ class ArchivedTensor:
     symbolic_shape: Sequence[SizeExpression] = ()
     is_unbounded: bool = False
     is_updated: bool = False
+    is_written: bool = False
 
     def members(self, what: str) -> list[str]:
         """Return its members in the C struct of "inputs" or "outputs"."""
@@ -220,7 +223,9 @@ def _tensor(name: str, entry: Any, sizes: Mapping[str, EntrySize], where: str) -
     shape = read_value(entry, "shape", _is_shape, where)
     dtype = read_value(entry, "dtype", lambda value: value in _DTYPES, where)
     scale, zero_point = _quantization(entry, where)
-    is_updated = "updated" in entry and read_value(entry, "updated", is_truth, where)
+    is_updated, is_written = (
+        key in entry and read_value(entry, key, is_truth, where) for key in ("updated", "written")
+    )
     info = Tensor(name, shape, dtype, scale, zero_point)
     extents = read_extents(entry, shape, sizes, where)
     has_no_bound = is_unbounded(extents, sizes)
@@ -237,8 +242,9 @@ def _tensor(name: str, entry: Any, sizes: Mapping[str, EntrySize], where: str) -
         # Check the bytes of a row, because the callbacks of the host copy them.
         read_value(entry, "by_rows", lambda value: value == by_rows, where)
     c_name = read_value(entry, "c_name", is_identifier, where)
+    is_by_rows = "by_rows" in entry
     return ArchivedTensor(
-        info, c_name, pool, offset, "by_rows" in entry, extents, has_no_bound, is_updated
+        info, c_name, pool, offset, is_by_rows, extents, has_no_bound, is_updated, is_written
     )
 
 

@@ -11,14 +11,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from support.archived_views import entry, module, pool
+from support.archived_views import entry, module, pool, tensor
 from usmp.device.golden_runs import GoldenRun
 from usmp.driver.errors import UsageError
 from usmp.driver.run import export_test as command
 from usmp.driver.run.export_test import add_export_test_parser
 from usmp.runtime import HostEntry
 
-NET = module([entry()], name="net")
+NET = module([entry([], [tensor("y", (1,))])], name="net")
 BOTH = module([entry(name="a"), entry(name="b")], name="both")
 TENSOR = {"shape": [2], "dtype": "int8", "size": 2, "c_name": "x"}
 
@@ -221,5 +221,9 @@ def test_the_command_says_what_it_wrote(tmp_path, monkeypatch, capsys, quiet, ou
     options.stderr = io.StringIO()
     command.export_test(options)
     assert (tmp_path / (output or "model_test") / "a.c").exists()
-    told = "model_test: 1 files; 1 run, 1 output, 4 bytes of constants\nFrom here.\n"
+    told = (
+        "model_test: 1 files; 1 run, 1 output, 4 bytes of constants\n"
+        "RAM of the test without the stack: 1 bytes of the model (memory pools 0, outputs 1), none "
+        "of its own.\nFrom here.\n"
+    )
     assert capsys.readouterr().out == ("" if quiet else told)
