@@ -7,9 +7,10 @@ from functools import cache
 
 from tvm import tirx
 from tvm.ir import IRModule
-from tvm.ir.transform import Pass, Sequential
+from tvm.ir.transform import Pass, PassContext, Sequential
 from tvm.target import Target
 
+from usmp.aot.entry_streams import Streams
 from usmp.aot.stages import EntryGroupStage, EntryStateStage, copy_stage
 from usmp.aot.transform import (
     AttachIOQuantization,
@@ -26,13 +27,13 @@ from usmp.boards.board import Board, board_named
 from usmp.boards.board_targets import board_targets
 from usmp.boards.plan_for_board import PlanForBoard
 from usmp.codegen.c.names import symbol_prefix
-from usmp.current_context import in_current_context, with_core_of_options
+from usmp.current_context import changed_context, in_current_context, with_core_of_options
 from usmp.names import FAST, FLOAT
 from usmp.objects.target.cores import core_of
 from usmp.objects.target.described_target import OneTarget
 from usmp.objects.target.targets import BuildTargets, parse_targets
 from usmp.passes import LockedSequential, apply_passes
-from usmp.planning.options import PlanningOptions, planning_options
+from usmp.planning.options import planning_options
 from usmp.planning.search import Search
 from usmp.planning.search.search import PassOrStage
 from usmp.planning.search.stages import OrderStage, SegmentStage, TileStage
@@ -173,16 +174,14 @@ def search_pass(
     Raises
     ------
     ValueError
-        the `io_type` is unknown; the planner refuses the options; or inputs of several entries are
-        windows with hops.
+        the `io_type` is unknown, or the planner refuses the options.
     """
     lowering = entry_steps if several_entries else main_steps
     # Change inputs and outputs of all entries at once.
     interface: list[PassOrStage] = [] if io_type == FLOAT else [ConvertIOToIntegers(io_type)]
-    streaming = _io_passes(planning_options())
     planning = [
-        # Order entries one by one.
-        *(streaming if several_entries else main_stages(streaming)),
+        # Order and stream entries one by one.
+        *([] if several_entries else main_stages()),
         # Choose tiles for all entries together, because they share operators and memory.
         TileStage(),
     ]
@@ -192,40 +191,25 @@ def search_pass(
     return SearchChoices(lowered, planning, how, compare_workspace_io)
 
 
-def main_stages(streaming: Sequence[Pass] = ()) -> list[PassOrStage]:
-    """Return the stages of one main PrimFunc.
-
-    Parameters
-    ----------
-    streaming
-        the pass that streams inputs and outputs, or none.
-    """
+def main_stages() -> list[PassOrStage]:
+    """Return the stages of one main PrimFunc, and the pass that streams inputs and outputs by rows,
+    if options ask for it."""
+    streaming: list[PassOrStage] = [StreamIO()] if planning_options().streams_io else []
     return [OrderStage(), *streaming, SegmentStage()]
 
 
 def entry_steps(targets: BuildTargets, module_name: str) -> list[PassOrStage]:
-    """Return the steps from Relax to AoT TIR of each entry, and the stages of all entries.
-
-    Raises
-    ------
-    ValueError
-        inputs are windows with hops.
-    """
-    hops = planning_options().hops
-    if hops:
-        raise ValueError(
-            f"new rows of windows ({', '.join(hops)}) are for models whose only entry is main; "
-            "compile each by itself, or leave the hops out of tir.usmp.stream_inputs"
-        )
+    """Return the steps from Relax to AoT TIR of each entry, and the stages of all entries."""
 
     @cache
     def search(entry: str) -> Callable[[IRModule], IRModule]:
         prefix = f"{symbol_prefix(module_name)}_{entry}"
-        operators = operator_steps(targets.accelerators, prefix, targets.cpu)
+        operators = operator_steps(targets.accelerators, prefix, targets.cpu, f"{entry}.")
         return _search([*operators, copy_stage(targets.cpu), *main_stages()])
 
-    def lower(entry: str, alone: IRModule) -> IRModule:
-        return search(entry)(alone)
+    def lower(entry: str, alone: IRModule, streams: Streams) -> IRModule:
+        with changed_context(config={**PassContext.current().config, **streams}):
+            return search(entry)(alone)
 
     return [EntryGroupStage(), EntryStateStage(), LowerEntries(lower)]
 
@@ -254,9 +238,13 @@ def _search(steps: Sequence[PassOrStage]) -> Callable[[IRModule], IRModule]:
 
 
 def operator_steps(
-    accelerators: Sequence[str], symbol_prefix: str, target: Target | None = None
+    accelerators: Sequence[str],
+    symbol_prefix: str,
+    target: Target | None = None,
+    state_prefix: str = "",
 ) -> list[PassOrStage]:
-    """Return the steps from Relax to operators in flat TIR, for a target if it is known."""
+    """Return the steps from Relax to operators in flat TIR, for a target if it is known; names of
+    states of windows begin with `state_prefix`."""
     options = planning_options()
 
     def lower_body(body: IRModule) -> IRModule:
@@ -287,7 +275,7 @@ def operator_steps(
         # Prune first: accelerators benefit as well.
         PruneConstantChannels(),
         # Convert windows before operators are fused, and in integers, so that states are small.
-        ConvertWindowsToStates(),
+        ConvertWindowsToStates(state_prefix),
         # Partition before operators are fused, as patterns of accelerators match single operators.
         PartitionForAccelerators(accelerators),
         # Split before operators are fused, because strips read their records.
@@ -315,11 +303,6 @@ def operator_steps(
         # Lower the bodies of loops and branches by the same steps.
         LowerControlFlow(lower_body),
     ]
-
-
-def _io_passes(options: PlanningOptions) -> list[Pass]:
-    """Return the pass that streams inputs and outputs by rows, if options ask for it."""
-    return [StreamIO()] if options.streams_io else []
 
 
 def _target_passes(target: Target) -> list[Pass]:

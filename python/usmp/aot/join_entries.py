@@ -19,6 +19,7 @@ from usmp.objects.attributes.module_attributes import (
     MAIN_FUNCTION_NAME,
     OTHER_FORMS_ATTR,
     PRUNED_CHANNELS_ATTR,
+    WINDOWS_ATTR,
 )
 from usmp.objects.entries import concurrent_entries, entry_function_name
 from usmp.tir.global_symbol import with_new_symbol
@@ -51,6 +52,7 @@ def join_entries(mod: IRModule, modules: Mapping[str, IRModule]) -> IRModule:
     attrs = {
         **(mod.attrs or {}),
         **_joint_attributes(list(modules.values())),
+        **_joint_windows(modules),
         **ENTRIES_ATTR.entry(list(modules)),
     }
     lines = [line for name, alone in modules.items() for line in of_entry(alone, name)]
@@ -84,6 +86,26 @@ def _allocates(func: tirx.PrimFunc) -> bool:
         is_plannable(stmt) and not CONSTANT_DATA_ATTR.is_on(stmt)
         for stmt in nodes_of(func.body, tirx.AllocBuffer)
     )
+
+
+def _joint_windows(modules: Mapping[str, IRModule]) -> dict[str, object]:
+    """Return the attribute of windows of all entries together, with inputs as `ENTRY.NAME`."""
+    known = {name: WINDOWS_ATTR.of(mod) or {} for name, mod in modules.items()}
+    windows = {name: own for name, own in known.items() if own}
+    if not windows:
+        return {}
+    inputs = {
+        f"{entry}.{name}": window
+        for entry, own in windows.items()
+        for name, window in own["inputs"].items()
+    }
+    states = {name: state for own in windows.values() for name, state in own["states"].items()}
+    counts = {
+        count: sum(int(own[count]) for own in windows.values())
+        for count in ("state_size_bytes", "macs", "window_macs")
+    }
+    whole = dict.fromkeys(str(name) for own in windows.values() for name in own["whole"])
+    return WINDOWS_ATTR.entry({"inputs": inputs, "states": states, **counts, "whole": list(whole)})
 
 
 def _joint_attributes(modules: Collection[IRModule]) -> dict[str, object]:

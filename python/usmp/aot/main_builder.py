@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 
 import tvm
 from tvm import relax, tirx
@@ -36,7 +37,7 @@ from usmp.objects.attributes.annotations import (
     STATE_TENSOR_ATTR,
 )
 from usmp.objects.placed_state import StateTensor, digest_of
-from usmp.objects.state_info import STATES_FLAG_NAME, StateInfo
+from usmp.objects.state_info import StateInfo
 from usmp.objects.tensor_info import TensorInfo
 from usmp.ops.views import PARTS, part_offsets
 from usmp.relax.static_shapes import flatten_types
@@ -66,7 +67,8 @@ class MainBuilder:
     in_place: InPlaceOperators | None = None
     calls: MainCalls = field(default_factory=MainCalls)
     names: UniqueNames = field(default_factory=UniqueNames)
-    flag_name: str = STATES_FLAG_NAME
+    flags: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """Names of flags of the first run -> the states that each marks."""
     kept_tensors: list[StateTensor] = field(default_factory=list)
     passed_on: Absorbed = field(default_factory=Absorbed)
     """Spans of operators without code, such as reshapes."""
@@ -86,7 +88,7 @@ class MainBuilder:
             self.in_place,
             self.calls.version(),
             deepcopy(self.names),
-            self.flag_name,
+            self.flags,
             list(self.kept_tensors),
             self.passed_on,
         )
@@ -346,12 +348,16 @@ class MainBuilder:
 
     def set_states(self) -> list[tirx.Stmt]:
         """Return the statements that initialize the states."""
-        return set_once(
-            self.calls,
-            self.states,
-            lambda state, value: self.constant(f"{state.name}_initial", value),
-            lambda: self.kept(flag_tensor(self.flag_name, self.states.values())),
-        )
+        statements: list[tirx.Stmt] = []
+        for flag, names in self.flags.items():
+            marked = {b: state for b, state in self.states.items() if str(state.name) in names}
+            statements += set_once(
+                self.calls,
+                marked,
+                lambda state, value: self.constant(f"{state.name}_initial", value),
+                partial(self.kept, flag_tensor(flag, marked.values())),
+            )
+        return statements
 
     def allocate_like(self, buffer: tirx.Buffer) -> tirx.Buffer:
         (elements,) = buffer.shape

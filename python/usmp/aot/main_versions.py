@@ -90,8 +90,8 @@ class MainVersions:
         types = flatten_types(main.body.body.ty)
         for other in INITIAL_STATES_ATTR.of(main) or ():
             builder.state(str(other.name), tensor_type(other), other)
-        flag = STATES_FLAG_ATTR.of(main)
-        builder.flag_name = flag or UniqueNames(states).unique(STATES_FLAG_NAME)
+        only = {UniqueNames(states).unique(STATES_FLAG_NAME): list(states)}
+        builder.flags = STATES_FLAG_ATTR.of(main) or only
         kept = {int(state.output) for state in states.values()}
         returned = [index for index in range(len(results)) if index not in kept]
         names = output_names or default_output_names(len(returned), {i.name for i in inputs})

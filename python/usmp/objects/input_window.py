@@ -27,7 +27,8 @@ class InputWindow:
 
 
 def input_windows(mod: IRModule) -> dict[str, InputWindow]:
-    """Return the inputs of a module that are windows, by name."""
+    """Return the inputs of a module that are windows, by name, or by `ENTRY.NAME` if it has several
+    entries."""
     windows = WINDOWS_ATTR.of(mod) or {}
     return {
         str(name): InputWindow(int(window["rows"]), int(window["window_rows"]))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 OPTION = "tir.usmp.stream_inputs"
-_HOP = ":hop="
+OUTPUT_OPTION = "tir.usmp.stream_outputs"
+HOP = ":hop="
 
 
 def split_stream_inputs(texts: Iterable[str]) -> tuple[tuple[str, ...], dict[str, int]]:
@@ -24,7 +25,7 @@ def split_stream_inputs(texts: Iterable[str]) -> tuple[tuple[str, ...], dict[str
     rows: list[str] = []
     hops: dict[str, int] = {}
     for text in texts:
-        name, is_window, hop = text.rpartition(_HOP)
+        name, is_window, hop = text.rpartition(HOP)
         if not is_window:
             rows.append(text)
             continue
@@ -43,6 +44,6 @@ def split_stream_inputs(texts: Iterable[str]) -> tuple[tuple[str, ...], dict[str
     if both:
         raise ValueError(
             f'{OPTION}: input "{both[0]}" is given row by row ("{both[0]}"), and as the new rows '
-            f'of a window ("{both[0]}{_HOP}{hops[both[0]]}"); give one of the two'
+            f'of a window ("{both[0]}{HOP}{hops[both[0]]}"); give one of the two'
         )
     return tuple(rows), hops

@@ -229,7 +229,7 @@ def _set_together(
             mod = modules[entry].clone()
             others = [states[name] for name in members if name not in own]
             main = mod["main"].with_attrs(
-                INITIAL_STATES_ATTR.entry(others) | STATES_FLAG_ATTR.entry(flag)
+                INITIAL_STATES_ATTR.entry(others) | STATES_FLAG_ATTR.entry({flag: members})
             )
             mod.update_func(mod.get_global_var("main"), main)
             modules[entry] = mod

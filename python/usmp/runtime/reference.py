@@ -45,8 +45,8 @@ class ReferenceModule(NotCopied):
     def __init__(self, host: HostModule, module: ArchivedModule) -> None:
         self.entries = _entries_of(module)
         self._host = host
-        self._slides = list(module.metadata.get("windows", {}).get("inputs", {}))
-        self._windows: dict[str, np.ndarray] = {}
+        self._slides = {name: list(windows) for name, windows in _windows_of(module).items()}
+        self._windows: dict[tuple[str, str], np.ndarray] = {}
 
     def run(
         self,
@@ -61,12 +61,13 @@ class ReferenceModule(NotCopied):
         ValueError, RuntimeError
             as in `HostModule.run`.
         """
-        if not self._slides:
+        chosen = chosen_entry(self._host.name, list(self.entries), entry)
+        if not self._slides[chosen]:
             return self._host.run(inputs, entry, sizes)
-        host_entry = self.entries[chosen_entry(self._host.name, list(self.entries), entry)]
+        host_entry = self.entries[chosen]
         rows, values = checked_run(host_entry.inputs, host_entry.sizes, inputs, sizes)
         with self._host.lock:
-            windows = {name: self._slid(name, array) for name, array in rows.items()}
+            windows = {name: self._slid(chosen, name, array) for name, array in rows.items()}
             return self._host.run(windows, entry, values)
 
     def reset(self) -> None:
@@ -75,20 +76,20 @@ class ReferenceModule(NotCopied):
             self._windows.clear()
             self._host.reset()
 
-    def _slid(self, name: str, rows: np.ndarray) -> np.ndarray:
+    def _slid(self, entry: str, name: str, rows: np.ndarray) -> np.ndarray:
         """Move the new rows of an input into its window, and return the window.
 
         The reference build takes whole windows, filled with the zero point before the first run.
         """
-        if name not in self._slides:
+        if name not in self._slides[entry]:
             return rows
-        info = self._host.inputs[name]
+        info = self._host.entries[entry].inputs[name]
         zero = info.get("quantization", {}).get("zero_point", 0)
-        window = self._windows.get(name, np.full(info["shape"], zero, info["dtype"]))
+        window = self._windows.get((entry, name), np.full(info["shape"], zero, info["dtype"]))
         axis = _row_axis(window.shape)
         remaining = np.delete(window, np.s_[: rows.shape[axis]], axis)
-        self._windows[name] = np.concatenate([remaining, rows], axis)
-        return self._windows[name]
+        self._windows[entry, name] = np.concatenate([remaining, rows], axis)
+        return self._windows[entry, name]
 
 
 def load_reference(
@@ -168,10 +169,10 @@ def _decompressed(compressed: bytes) -> bytes:
 
 def _check_interface(module: ArchivedModule, reference: Archive, path: str) -> None:
     """Check that a reference has the module's interface, with windows instead of new rows."""
-    windows = module.metadata.get("windows", {}).get("inputs", {})
+    windows = _windows_of(module)
     entries = {name: _interface(entry, {}) for name, entry in _entries_of(module).items()}
     reference_entries = [
-        {name: _interface(entry, windows) for name, entry in _entries_of(other).items()}
+        {n: _interface(entry, windows.get(n, {})) for n, entry in _entries_of(other).items()}
         for other in reference.modules.values()
     ]
     if reference_entries != [entries]:
@@ -179,6 +180,21 @@ def _check_interface(module: ArchivedModule, reference: Archive, path: str) -> N
             f"{shown(path)}: it has other entries, inputs, outputs or sizes than "
             f'module "{shown(module.name)}"'
         )
+
+
+def _windows_of(module: ArchivedModule) -> dict[str, dict[str, Mapping[str, int]]]:
+    """Return the windows of each entry, by the name of the input."""
+    inputs = module.metadata.get("windows", {}).get("inputs", {})
+    if len(module.entries) == 1:
+        return dict.fromkeys(module.entries, inputs)
+    return {
+        entry: {
+            name.removeprefix(f"{entry}."): window
+            for name, window in inputs.items()
+            if name.startswith(f"{entry}.")
+        }
+        for entry in module.entries
+    }
 
 
 def _entries_of(module: ArchivedModule) -> dict[str, HostEntry]:

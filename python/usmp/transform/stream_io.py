@@ -138,9 +138,9 @@ def _check_interface(mod: IRModule) -> None:
         )
     if entries_of(mod) != [ONLY_ENTRY]:
         raise ValueError(
-            "inputs and outputs by rows are for models with one entry, but this one has "
-            f"{', '.join(entries_of(mod))}; compile it alone, or leave out tir.usmp.stream_inputs "
-            "and tir.usmp.stream_outputs"
+            "inputs and outputs are streamed before entries are joined, but this module has "
+            f"{', '.join(entries_of(mod))}; let usmp.build compile it, or leave out "
+            "tir.usmp.stream_inputs and tir.usmp.stream_outputs"
         )
     target = (mod[MAIN_FUNCTION_NAME].attrs or {}).get("target")
     if target is not None and target.kind.name != "c":

@@ -17,6 +17,7 @@ from usmp.objects.attributes.module_attributes import (
     OUTPUT_QUANTIZATION_ATTR,
     SIZE_BOUNDS,
     STATES_ATTR,
+    STATES_FLAG_ATTR,
     WINDOWS_ATTR,
 )
 from usmp.objects.attributes.operator_attributes import OPERATORS_ATTR
@@ -72,6 +73,12 @@ class ConvertWindowsToStates(ModulePass):
     what operators compute from them. The attribute `windows` of the module lists new rows, states
     and multiply-accumulates of a run.
 
+    Parameters
+    ----------
+    state_prefix
+        beginning of the names of the states, and of the flag that marks the first run, so that
+        entries have states of their own.
+
     Raises
     ------
     UnsupportedModelError
@@ -87,15 +94,18 @@ class ConvertWindowsToStates(ModulePass):
         *(INPUT_QUANTIZATION_ATTR, OUTPUT_QUANTIZATION_ATTR, STATES_ATTR),
         *(OPERATORS_ATTR, CONTROL_FLOW_ATTR),
     )
-    writes = (*RECORD_ATTRIBUTES, STATES_ATTR, WINDOWS_ATTR)
+    writes = (*RECORD_ATTRIBUTES, STATES_ATTR, STATES_FLAG_ATTR, WINDOWS_ATTR)
+
+    def __init__(self, state_prefix: str = "") -> None:
+        self.state_prefix = state_prefix
 
     def transform_module(self, mod: IRModule, context: tvm.transform.PassContext) -> IRModule:
         """Rewrite `main`, or return the module itself."""
         hops = planning_options(context.config).hops
-        return _converted(mod, hops) if hops else mod
+        return _converted(mod, hops, self.state_prefix) if hops else mod
 
 
-def _converted(mod: IRModule, hops: Mapping[str, int]) -> IRModule:
+def _converted(mod: IRModule, hops: Mapping[str, int], state_prefix: str) -> IRModule:
     main = main_function(mod)
     if size_variables(main):
         raise ValueError(
@@ -108,7 +118,7 @@ def _converted(mod: IRModule, hops: Mapping[str, int]) -> IRModule:
     # Check first, because initial rows are computed by running operators.
     CheckIterations()(mod)
     initial = _initial_rows(main, slides)
-    converted = with_kept_windows(mod, main, slides, initial)
+    converted = with_kept_windows(mod, main, slides, initial, state_prefix)
     wholes = dict.fromkeys(
         call_title(value)
         for values in slides.wholes.values()
@@ -122,7 +132,7 @@ def _converted(mod: IRModule, hops: Mapping[str, int]) -> IRModule:
         },
         "states": {
             name: {"tensor": tensor_name(slides, var), "rows": _kept_row_count(slides, var)}
-            for var, name in state_names(main, slides).items()
+            for var, name in state_names(main, slides, state_prefix).items()
         },
         "state_size_bytes": sum(_kept_bytes(slides, var) for var in kept_tensors(slides)),
         "macs": _macs(converted),

@@ -8,6 +8,7 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
+from usmp.aot.entry_streams import Streams, entry_streams
 from usmp.aot.join_entries import join_entries
 from usmp.aot.transform.lower_main import LowerMain
 from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
@@ -28,12 +29,13 @@ from usmp.ops.control_flow import CONTROL_FLOW_ATTR
 from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.passes import ModulePass, apply_passes
 from usmp.planning.attribute_access import SEARCHING
+from usmp.planning.options import planning_options
 from usmp.relax.entries import relax_entries, split_entries
 from usmp.relax.shared_states import share_states
 from usmp.support.errors import UnsupportedModelError
 
 
-def _lower_main(_: str, alone: IRModule) -> IRModule:
+def _lower_main(_: str, alone: IRModule, __: Streams) -> IRModule:
     return apply_passes(LowerMain(), alone)
 
 
@@ -50,14 +52,15 @@ class LowerEntries(ModulePass):
     Parameters
     ----------
     lower
-        lowers an entry, by its name and its module with a Relax `main`, to `__tvm_main__`; by
-        default `LowerMain`.
+        lowers an entry, by its name, its module with a Relax `main`, and its streamed inputs and
+        outputs, to `__tvm_main__`; by default `LowerMain`, which streams none.
 
     Raises
     ------
     UnsupportedModelError, ValueError
-        as `lower` raises them, prefixed by the entry; two entries describe a state differently; or
-        a listed function is no entry.
+        as `lower` raises them, prefixed by the entry; two entries describe a state differently; a
+        listed function is no entry; or an option names a streamed tensor that no entry, or more
+        than one, has.
     """
 
     reads = (
@@ -71,7 +74,7 @@ class LowerEntries(ModulePass):
     )
     uses = (SEARCHING,)
 
-    def __init__(self, lower: Callable[[str, IRModule], IRModule] = _lower_main) -> None:
+    def __init__(self, lower: Callable[[str, IRModule, Streams], IRModule] = _lower_main) -> None:
         self.lower = lower
         self._last: tuple[IRModule, dict[str, IRModule]] | None = None
 
@@ -82,7 +85,9 @@ class LowerEntries(ModulePass):
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Lower all entries."""
         entries = self._entries(mod)
-        return join_entries(mod, {name: self._lowered(name, entries[name]) for name in entries})
+        streams = entry_streams(entries, planning_options(context.config))
+        lowered = {name: self._lowered(name, entries[name], streams[name]) for name in entries}
+        return join_entries(mod, lowered)
 
     def _entries(self, mod: IRModule) -> dict[str, IRModule]:
         """Return the module of each entry. If no function changed, it has the same function objects
@@ -97,9 +102,9 @@ class LowerEntries(ModulePass):
         attrs = CONCURRENT_ATTR.removed(ENTRIES_ATTR.removed(mod)).attrs or {}
         return {name: alone.with_attrs(attrs) for name, alone in self._last[1].items()}
 
-    def _lowered(self, name: str, alone: IRModule) -> IRModule:
+    def _lowered(self, name: str, alone: IRModule, streams: Streams) -> IRModule:
         try:
-            lowered = self.lower(name, alone)
+            lowered = self.lower(name, alone, streams)
         except (UnsupportedModelError, ValueError) as error:
             if type(error) not in (UnsupportedModelError, ValueError):
                 raise

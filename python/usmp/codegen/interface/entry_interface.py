@@ -234,8 +234,8 @@ def _io_tensors(
     # With tensors in the workspace, the index of a parameter is not that of its tensor.
     main = module_facts(mod).of(entry_function_name(entry))
     written = set() if places else main.written_parameters
-    windows = input_windows(mod)
-    newest = [*(windows.get(str(info.name)) for info in inputs), *(None for _ in outputs)]
+    windows, owner = input_windows(mod), "" if has_places is mod else f"{entry}."
+    newest = [*(windows.get(f"{owner}{info.name}") for info in inputs), *(None for _ in outputs)]
     tensors = [
         IOTensor(info, c_name, places.get(name), is_by_rows, window, is_written)
         for info, c_name, name, is_by_rows, window, is_written in zip(

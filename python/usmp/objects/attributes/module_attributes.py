@@ -185,11 +185,12 @@ INITIAL_STATES_ATTR: Attribute[Sequence[StateInfo]] = Attribute(
     list,
 )
 
-STATES_FLAG_ATTR: Attribute[str] = Attribute(
+STATES_FLAG_ATTR: Attribute[Mapping[str, Sequence[str]]] = Attribute(
     "states_flag",
     "Relax `main` of an entry",
-    "the name of the state that says whether the states have their initial values",
-    str,
+    "the name of a state -> the names of the states of which it says whether they have their "
+    "initial values",
+    plain,
 )
 
 EXTENDS_STATES_ATTR: Attribute[bool] = Attribute(
@@ -303,7 +304,8 @@ WINDOWS_ATTR: Attribute[Mapping[str, Any]] = Attribute(
     "windows",
     _MODULE,
     "the inputs that are windows of which each run is given the new rows. `inputs`, a map from "
-    "the name of each to the `rows` of a run and the `window_rows`; `states`, a map from the name "
+    "the name of each, or `ENTRY.NAME` with several entries, to the `rows` of a run and the "
+    "`window_rows`; `states`, a map from the name "
     "of each state to the `tensor` and the number of its `rows` that it holds; their "
     "`state_size_bytes`; the multiply-accumulates of a run, `macs`, and those of the whole window, "
     "`window_macs`; `whole`, the names of the operators that take whole windows",

@@ -11,8 +11,8 @@ import tvm_ffi
 from tvm import relax
 from tvm.ir import Call, IRModule, Var
 
-from usmp.objects.attributes.module_attributes import STATES_ATTR
-from usmp.objects.state_info import StateInfo
+from usmp.objects.attributes.module_attributes import STATES_ATTR, STATES_FLAG_ATTR
+from usmp.objects.state_info import STATES_FLAG_NAME, StateInfo
 from usmp.ops.emit import shape_of
 from usmp.ops.form import Interval
 from usmp.relax.replace_main import without_callees
@@ -27,7 +27,11 @@ from usmp.tir.spans import AnySpan, with_span
 
 
 def with_kept_windows(
-    mod: IRModule, main: relax.Function, found: Slides, initial: Mapping[Var, np.ndarray]
+    mod: IRModule,
+    main: relax.Function,
+    found: Slides,
+    initial: Mapping[Var, np.ndarray],
+    state_prefix: str = "",
 ) -> IRModule:
     """Return the module whose `main` computes only the rows that are new in each run.
 
@@ -38,10 +42,13 @@ def with_kept_windows(
     initial
         tensor with kept rows -> value of its rows before the first run, in the tensor's shape with
         one row.
+    state_prefix
+        beginning of the names of the states. If not empty, they have a flag of their own for the
+        first run.
     """
     alone = without_callees(mod, found.operators.keys())
     del alone[alone.get_global_var("main")]
-    rewriter = _Rewriter(alone, main, found, initial)
+    rewriter = _Rewriter(alone, main, found, initial, state_prefix)
     rewritten = rewriter.rewritten()
     for simplify in (
         relax.transform.Normalize(),
@@ -65,14 +72,15 @@ def tensor_name(found: Slides, var: Var) -> str:
     return names[0] if names else str(var.name)
 
 
-def state_names(main: relax.Function, found: Slides) -> dict[Var, str]:
+def state_names(main: relax.Function, found: Slides, prefix: str = "") -> dict[Var, str]:
     """Return the name of the state of each tensor with kept rows.
 
     State layouts identify states by these names, so they depend on names in the model file only; a
     repeated name gets a number.
     """
-    names = UniqueNames(str(param.name) for param in main.params)
-    return {var: names.unique(f"{tensor_name(found, var)}_window") for var in kept_tensors(found)}
+    names = UniqueNames([*(str(p.name) for p in main.params), f"{prefix}{STATES_FLAG_NAME}"])
+    kept = ((var, tensor_name(found, var)) for var in kept_tensors(found))
+    return {var: names.unique(f"{prefix}{name}_window") for var, name in kept}
 
 
 def _spans(main: relax.Function, found: Slides) -> dict[Var, AnySpan | None]:
@@ -114,6 +122,7 @@ class _Rewriter:
         main: relax.Function,
         found: Slides,
         initial: Mapping[Var, np.ndarray],
+        state_prefix: str,
     ) -> None:
         self.builder = relax.BlockBuilder(mod)
         self.main, self.found, self.initial = main, found, initial
@@ -121,9 +130,10 @@ class _Rewriter:
         self.replaced: dict[Var, relax.Expr] = {}
         self.spans = _spans(main, found)
         self.states: dict[Var, relax.Var] = {}
-        for var, name in state_names(main, found).items():
+        for var, name in state_names(main, found, state_prefix).items():
             begin, end = kept_rows(found, var)
             self.states[var] = relax.Var(name, self._type(var, end - begin))
+        self.flag = f"{state_prefix}{STATES_FLAG_NAME}" if state_prefix else None
 
     def rewritten(self) -> IRModule:
         """Return the module with the new function."""
@@ -150,6 +160,10 @@ class _Rewriter:
         mod = self.builder.get()
         variable = mod.get_global_var("main")
         attrs = {**dict(self.main.attrs or {}), **STATES_ATTR.entry(self._infos())}
+        if self.flag is not None:
+            own = [str(state.name) for state in self.states.values()]
+            flags = STATES_FLAG_ATTR.of(self.main) or {}
+            attrs |= STATES_FLAG_ATTR.entry({**flags, self.flag: own})
         attrs.pop("global_symbol", None)
         if "num_input" in attrs:
             attrs["num_input"] = len(params)
