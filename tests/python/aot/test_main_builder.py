@@ -285,6 +285,7 @@ def test_states_are_set_at_the_first_run_unless_they_are_zeros():
     for value, is_set in ((3, True), (0, False)):
         main = Main()
         main.builder.states[main.s] = StateInfo("s", 0, tvm.runtime.tensor(np.int8(value)))
+        main.builder.flags = {"states_are_set": ["s"]}
         tensors = finished(main, [], [], {main.s: main.s})
         assert ("states_are_set" in tensors) == is_set
 

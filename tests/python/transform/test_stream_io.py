@@ -343,8 +343,8 @@ def test_names_that_are_refused(inputs, outputs, message):
         ),
         (
             lambda mod: mod.with_attr(ENTRIES_ATTR.name, ["one", "other"]),
-            "inputs and outputs by rows are for models with one entry, but this one has one, "
-            "other; compile it alone, or leave out tir.usmp.stream_inputs and "
+            "inputs and outputs are streamed before entries are joined, but this module has one, "
+            "other; let usmp.build compile it, or leave out tir.usmp.stream_inputs and "
             "tir.usmp.stream_outputs",
         ),
     ],

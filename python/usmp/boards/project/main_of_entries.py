@@ -15,10 +15,18 @@ from usmp.boards.project.operators_file import (
     operators_include,
     operators_report,
 )
-from usmp.boards.project.rows_of_files import size_macro
+from usmp.boards.project.rows_of_files import (
+    begin_rows_at,
+    offset_in_run,
+    print_callbacks,
+    run_bytes,
+    scope_of,
+    set_callbacks,
+    size_macro,
+)
 from usmp.boards.project.sizes_of_files import largest_sizes, read_sizes, tensor_bytes
 from usmp.codegen.c.text import c_string, comment
-from usmp.codegen.interface.entry_interface import EntryInterface
+from usmp.codegen.interface.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface.module_interface import Interface
 from usmp.codegen.sources.entry_comments import run_comment
 
@@ -29,6 +37,9 @@ def print_main_of_entries(interface: Interface, board: Board) -> str:
     longest = max(len(entry.name) for entry in interface.entries)
     functions = "\n".join(_run_function(interface, entry) for entry in interface.entries)
     table = "\n".join(f"    {{{c_string(e.name)}, run_{e.name}}}," for e in interface.entries)
+    has_rows = any(entry.by_rows for entry in interface.entries)
+    starts = "  /* Where the next run begins. */\n  uint32_t inputs_start, outputs_start;\n"
+    const = "" if has_rows else "const "
     return f"""/* Runs the entries of {prefix}.h on board {board.name}.
  * Your application begins here.
  *
@@ -47,7 +58,7 @@ def print_main_of_entries(interface: Interface, board: Board) -> str:
 
 struct files {{
   int32_t inputs, outputs, report;
-}};
+{starts if has_rows else ""}}};
 
 /* Read the next bytes; they are zeros if there is no such file. */
 static int fill(int32_t file, void* memory, uint32_t size) {{
@@ -69,11 +80,11 @@ static int failed(const char* where, const char* what) {{
   semihosting_print("\\n");
   return 1;
 }}
-{layout_variable(interface)}{_devices(interface)}
+{layout_variable(interface)}{_devices(interface)}{print_callbacks(interface.entries)}
 {functions}
 static const struct {{
   const char* name;
-  int (*run)(const struct files* files);
+  int (*run)({const}struct files* files);
 }} entries[] = {{
 {table}
 }};
@@ -95,11 +106,11 @@ static int read_name(int32_t file, char name[NAME_BYTES]) {{
 }}
 
 int main(void) {{
-  const struct files files = {{
+  {const}struct files files = {{
       semihosting_open("inputs.bin", SEMIHOSTING_READ),
       semihosting_open("outputs.bin", SEMIHOSTING_WRITE),
       semihosting_open("report.txt", SEMIHOSTING_WRITE),
-  }};
+{"      0," + chr(10) + "      0," + chr(10) if has_rows else ""}  }};
   const int32_t order = semihosting_open("runs.txt", SEMIHOSTING_READ);
   char name[NAME_BYTES];
   char more;
@@ -155,38 +166,57 @@ static struct {interface.prefix}_devices devices;
 """
 
 
-def _tensors(entry: EntryInterface) -> list[str]:
+def _tensors(entry: EntryInterface, scope: str) -> list[str]:
     """Return the definitions of the structs of inputs and outputs, and of their arrays."""
     lines = []
     for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
         struct = f"struct {entry.prefix}_{what} {what}"
+        placed = [tensor for tensor in tensors if not tensor.is_by_rows]
         if not entry.has_workspace_io:
             lines += [
                 f"  static uint8_t {what[:-1]}_{tensor.c_name}[{size_macro(entry, tensor)}] "
                 "__attribute__((aligned(16)));"
-                for tensor in tensors
+                for tensor in placed
             ]
             sizes = largest_sizes(entry) if what == "inputs" else []
-            lines.append(f"  {struct} = {{{addresses(what[:-1], tensors, sizes)}}};")
+            values = "0" if entry.by_rows else addresses(what[:-1], tensors, sizes)
+            lines.append(f"  {struct} = {{{values}}};")
+            names = [tensor.c_name for tensor in placed] if entry.by_rows else []
+            lines += [f"  {what}.{name} = {what[:-1]}_{name};" for name in names]
         elif tensors or (what == "inputs" and entry.sizes):
             lines.append(f"  {struct} = {entry.prefix}_map_{what}();")
+        lines += set_callbacks(entry, what, scope)
     return lines
+
+
+def _seek(interface: Interface, entry: EntryInterface, what: str, tensor: IOTensor) -> list[str]:
+    """Return the statement that goes to a tensor of a run in a file, in which rows of an earlier
+    one may be the last that were read or written."""
+    if not any(one.by_rows for one in interface.entries):
+        return []
+    start = f"files->{what}_start{offset_in_run(entry, what, tensor)}"
+    return [f"  semihosting_seek(files->{what}, {start});"]
 
 
 def _run_function(interface: Interface, entry: EntryInterface) -> str:
     """Return a function that runs an entry once: inputs from a file, outputs to a file."""
-    name = c_string(f"entry {entry.name}")
+    name, scope = c_string(f"entry {entry.name}"), scope_of(interface.entries, entry)
+    const = "" if any(one.by_rows for one in interface.entries) else "const "
     lines = [
         comment(*run_comment(interface, entry)),
-        f"static int run_{entry.name}(const struct files* files) {{",
-        *_tensors(entry),
+        f"static int run_{entry.name}({const}struct files* files) {{",
+        *_tensors(entry, scope),
+        *begin_rows_at(entry, scope),
     ]
     if entry.sizes:
         failure = f'return failed({name}, ": inputs.bin has no size that is in its range");'
         read = read_sizes(entry, "files->inputs", "inputs.", failure)
         lines += ["  if (files->inputs >= 0) {", *(f"  {line}" for line in read), "  }"]
     for tensor in entry.inputs:
+        if tensor.is_by_rows:
+            continue
         size = tensor_bytes(entry, tensor, "inputs.")
+        lines += _seek(interface, entry, "inputs", tensor)
         lines += [
             f"  if (!fill(files->inputs, {input_place(entry, tensor, 'inputs.')}, {size})) {{",
             f'    return failed({name}, ": inputs.bin ends within its inputs");',
@@ -201,6 +231,9 @@ def _run_function(interface: Interface, entry: EntryInterface) -> str:
         f"  }}\n{after_run(interface)}".rstrip(),
     ]
     for tensor in entry.results:
+        if tensor.is_by_rows:
+            continue
+        lines += _seek(interface, entry, "outputs", tensor)
         struct = "inputs" if tensor in entry.inputs else "outputs"
         place = f"{struct}.{tensor.c_name}, {tensor_bytes(entry, tensor, 'inputs.')}"
         lines += [
@@ -208,6 +241,9 @@ def _run_function(interface: Interface, entry: EntryInterface) -> str:
             '    return failed("outputs.bin", " cannot be written");',
             "  }",
         ]
+    for what, tensors in (("inputs", entry.inputs), ("outputs", entry.results)):
+        if not const and tensors:
+            lines.append(f"  files->{what}_start += {run_bytes(entry, tensors)};")
     lines.append('  report(files->report, "instructions", instructions);')
     lines.append(f"{operators_report(interface, 'files->report')}  return 0;")
     lines.append("}\n")

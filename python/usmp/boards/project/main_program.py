@@ -50,7 +50,7 @@ def print_main(interface: Interface, board: Board) -> str:
 {operators_include(interface)}#include "report.h"
 #include "semihosting.h"
 #include "{prefix}.h"
-{layout_variable(interface)}{_arrays(interface)}{print_callbacks(entry)}
+{layout_variable(interface)}{_arrays(interface)}{print_callbacks([entry])}
 {_transfer("read_inputs", "semihosting_read", entry.prefix, "inputs", interface)}
 {_transfer("write_outputs", "semihosting_write", entry.prefix, "outputs", interface)}
 int main(void) {{

@@ -57,7 +57,7 @@ def searched(monkeypatch, mod, splits=(), least=None, deadline=None):
     """
     planned, lowered = [], []
 
-    def lower(name, alone):
+    def lower(name, alone, streams):
         attrs = alone.attrs or {}
         fused = "fixed_choices" in attrs
         form = "extending" if attrs.get("extends_states", True) else "apart"

@@ -37,7 +37,7 @@ def test_an_entry_is_the_same_module_whatever_its_attributes():
     """So that a search lowers it once."""
     seen: dict[str, list[IRModule]] = {}
 
-    def lower(name, alone):
+    def lower(name, alone, streams):
         seen.setdefault(name, []).append(alone)
         return LowerMain()(alone)
 
@@ -51,7 +51,7 @@ def test_an_entry_is_the_same_module_whatever_its_attributes():
 
 @pytest.mark.parametrize("kind", [ValueError, UnsupportedModelError])
 def test_errors_name_the_entry(kind):
-    def failing(name, alone):
+    def failing(name, alone, streams):
         raise kind("no")
 
     with pytest.raises(kind, match=r'^entry "count": no$'):
@@ -77,4 +77,4 @@ def test_several_entries_take_fixed_shapes():
 
     passes = Sequential([relax.transform.LegalizeOps(), LowerOperators(), LowerMain()])
     with pytest.raises(UnsupportedModelError, match='"a" has sizes that only the run knows, n;'):
-        LowerEntries(lambda _, alone: passes(alone))(Symbolic)
+        LowerEntries(lambda name, alone, streams: passes(alone))(Symbolic)
