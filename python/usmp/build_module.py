@@ -119,6 +119,8 @@ def build(
     - `preserve_inputs`: true keeps inputs in the workspace intact
     - `overlap`: true by default; false lets no output overwrite the dying inputs of its operator
     - `order_operators`: true by default; false keeps the importer's order
+    - `stream_inputs`, `stream_outputs`: tensors that pass row by row, and windows of time as
+      "x:hop=2"; "entry.x" if several entries have an "x"; see `usmp.transform.StreamIO`
     - `max_extra_macs`: most additional multiply-accumulates of strips, as "10%"; 0 by default, see
       `usmp.relax.transform.SplitIntoStrips`
     - `prune_constant_channels`: true by default; false computes constant and unused channels, too

@@ -209,11 +209,16 @@ PASS_OPTIONS = {
         "Array<str>",
         (),
         None,
-        "names of inputs that the application gives row by row; NAME:hop=N is a window of time, of "
-        "which it gives the N rows that are new in each run",
+        "names of inputs (ENTRY.NAME if several entries have one) that the application gives row "
+        "by row; NAME:hop=N is a window of time, of which it gives the N rows that are new in each "
+        "run",
     ),
     "tir.usmp.stream_outputs": PassOption(
-        "Array<str>", (), None, "names of outputs that the application takes row by row"
+        "Array<str>",
+        (),
+        None,
+        "names of outputs (ENTRY.NAME if several entries have one) that the application takes row "
+        "by row",
     ),
     "tir.usmp.max_extra_macs": PassOption(
         "percentage",

@@ -59,8 +59,9 @@ class PlanningOptions:
         whether operators may run row by row, see `usmp.transform.StreamOperators`.
     stream_inputs, stream_outputs
         names of the inputs that the application writes row by row, and of the outputs that it reads
-        row by row, see `usmp.transform.StreamIO`. `name:hop=2` is an input that is a window: the
-        application writes its 2 new rows, see `usmp.aot.transform.ConvertWindowsToStates`.
+        row by row, see `usmp.transform.StreamIO`; `entry.name` if several entries have one.
+        `name:hop=2` is an input that is a window: the application writes its 2 new rows, see
+        `usmp.aot.transform.ConvertWindowsToStates`.
     max_extra_macs
         most multiply-accumulates that strips may compute again, in percent of the model's, see
         `usmp.relax.transform.SplitIntoStrips`.

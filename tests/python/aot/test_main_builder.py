@@ -290,6 +290,17 @@ def test_states_are_set_at_the_first_run_unless_they_are_zeros():
         assert ("states_are_set" in tensors) == is_set
 
 
+def test_each_flag_marks_states_of_its_own():
+    main = Main()
+    for name in ("t", "u"):
+        info = StateInfo(name, -1, tvm.runtime.tensor(np.int8(3)))
+        main.builder.state(name, relax.TensorType((4,), "int8"), info)
+    main.builder.flags = {"first": ["t"], "second": ["u"]}
+    setting = main.builder.set_states()
+    assert len(setting) == 2
+    assert [str(tensor.name) for tensor in main.builder.kept_tensors[-2:]] == ["first", "second"]
+
+
 def test_a_version_is_changed_by_itself():
     main = Main()
     version = main.builder.version()

@@ -5,6 +5,7 @@ from tvm import relax
 
 from support.state_programs import program
 from usmp import StateInfo
+from usmp.objects.attributes.module_attributes import STATES_FLAG_ATTR
 from usmp.relax.shared_states import share_states
 
 ONE, ZERO = np.int8(1), np.int8(0)
@@ -70,10 +71,10 @@ def test_entries_that_share_states_set_them_together():
     (other,) = attrs["b"]["initial_states"]
     assert (other.name, other.output, other.initial_value.numpy().tolist()) == ("s", -1, [1] * 4)
     assert list(attrs["c"]["initial_states"]) == []
-    assert [str(a["states_flag"]) for a in attrs.values()] == [
-        "states_are_set",
-        "states_are_set",
-        "states_are_set_1",
+    assert [STATES_FLAG_ATTR.of(mod["main"]) for mod in shared.values()] == [
+        {"states_are_set": ["s"]},
+        {"states_are_set": ["s"]},
+        {"states_are_set_1": ["q"]},
     ]
 
 

@@ -309,16 +309,6 @@ def test_one_row():
     )
 
 
-def test_several_entries():
-    mod = Network().build(strided)
-    with pytest.raises(ValueError) as error:
-        build({"a": mod, "b": mod}, "x:hop=2")
-    assert str(error.value) == (
-        "new rows of windows (x) are for models whose only entry is main; compile each by itself, "
-        "or leave the hops out of tir.usmp.stream_inputs"
-    )
-
-
 def test_no_main():
     mod = IRModule({GlobalVar("f"): Network().build(strided)["main"]})
     with (

@@ -75,7 +75,7 @@ def build_program(
     for path in [*sorted(test.glob("*.c")), folder / "main.c"]:
         objects.append(folder / f"{path.stem}.o")
         compile_c([*flags, posix, *include, "-c", str(path)], objects[-1])
-    sanitize = [flag for flag in flags if flag.startswith("-fsanitize")]
+    sanitize = [flag for flag in flags if "sanitize" in flag]
     arguments = ["-O0", *sanitize, *include, *model, *map(str, objects), "-lm"]
     compile_c(arguments, folder / "program")
     return folder / "program"

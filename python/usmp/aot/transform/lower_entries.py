@@ -19,9 +19,11 @@ from usmp.objects.attributes.module_attributes import (
     INITIAL_STATES_ATTR,
     MAIN_FUNCTION_NAME,
     OTHER_FORMS_ATTR,
+    OUTPUT_NAMES_ATTR,
     PRUNED_CHANNELS_ATTR,
     STATES_ATTR,
     STATES_FLAG_ATTR,
+    WINDOWS_ATTR,
 )
 from usmp.objects.attributes.operator_attributes import OPERATORS_ATTR
 from usmp.objects.symbolic_size import has_symbolic_sizes, symbolic_sizes
@@ -66,11 +68,11 @@ class LowerEntries(ModulePass):
     reads = (
         *(ENTRIES_ATTR, CONCURRENT_ATTR, STATES_ATTR, OTHER_FORMS_ATTR, PRUNED_CHANNELS_ATTR),
         *(FLOAT_OPERATORS_ATTR, CONSTANT_DATA_ATTR, OPERATORS_ATTR, CONTROL_FLOW_ATTR),
-        OPERATOR_ATTR,
+        *(OPERATOR_ATTR, OUTPUT_NAMES_ATTR, WINDOWS_ATTR),
     )
     writes = (
         *(ENTRIES_ATTR, STATES_ATTR, INITIAL_STATES_ATTR, STATES_FLAG_ATTR),
-        *(FLOAT_OPERATORS_ATTR, PRUNED_CHANNELS_ATTR, OTHER_FORMS_ATTR),
+        *(FLOAT_OPERATORS_ATTR, PRUNED_CHANNELS_ATTR, OTHER_FORMS_ATTR, WINDOWS_ATTR),
     )
     uses = (SEARCHING,)
 

@@ -189,10 +189,10 @@ def _tensors(entry: EntryInterface, scope: str) -> list[str]:
     return lines
 
 
-def _seek(interface: Interface, entry: EntryInterface, what: str, tensor: IOTensor) -> list[str]:
-    """Return the statement that goes to a tensor of a run in a file, in which rows of an earlier
-    one may be the last that were read or written."""
-    if not any(one.by_rows for one in interface.entries):
+def _seek(entry: EntryInterface, what: str, tensor: IOTensor) -> list[str]:
+    """Return the statement that goes to a tensor in a file; none without rows, because all tensors
+    then pass in their order."""
+    if not entry.by_rows:
         return []
     start = f"files->{what}_start{offset_in_run(entry, what, tensor)}"
     return [f"  semihosting_seek(files->{what}, {start});"]
@@ -216,7 +216,7 @@ def _run_function(interface: Interface, entry: EntryInterface) -> str:
         if tensor.is_by_rows:
             continue
         size = tensor_bytes(entry, tensor, "inputs.")
-        lines += _seek(interface, entry, "inputs", tensor)
+        lines += _seek(entry, "inputs", tensor)
         lines += [
             f"  if (!fill(files->inputs, {input_place(entry, tensor, 'inputs.')}, {size})) {{",
             f'    return failed({name}, ": inputs.bin ends within its inputs");',
@@ -233,7 +233,7 @@ def _run_function(interface: Interface, entry: EntryInterface) -> str:
     for tensor in entry.results:
         if tensor.is_by_rows:
             continue
-        lines += _seek(interface, entry, "outputs", tensor)
+        lines += _seek(entry, "outputs", tensor)
         struct = "inputs" if tensor in entry.inputs else "outputs"
         place = f"{struct}.{tensor.c_name}, {tensor_bytes(entry, tensor, 'inputs.')}"
         lines += [
@@ -244,6 +244,8 @@ def _run_function(interface: Interface, entry: EntryInterface) -> str:
     for what, tensors in (("inputs", entry.inputs), ("outputs", entry.results)):
         if not const and tensors:
             lines.append(f"  files->{what}_start += {run_bytes(entry, tensors)};")
+        if entry.by_rows:
+            lines.append(f"  semihosting_seek(files->{what}, files->{what}_start);")
     lines.append('  report(files->report, "instructions", instructions);')
     lines.append(f"{operators_report(interface, 'files->report')}  return 0;")
     lines.append("}\n")

@@ -157,8 +157,8 @@ def add_build_options(parser: Parser, needs_model: bool = True) -> None:
     )
     hop = "; or it is a window of time, of which each run is given the N rows that are new"
     for side, verb, form, suffix in (
-        ("input", "gives", "NAME[:hop=N]", hop),
-        ("output", "takes", "NAME", ""),
+        ("input", "gives", "[ENTRY.]NAME[:hop=N]", hop),
+        ("output", "takes", "[ENTRY.]NAME", ""),
     ):
         passes.add_argument(
             f"--stream-{side}",

@@ -17,15 +17,29 @@ def rows_sentence(metadata: Mapping[str, Any]) -> str | None:
     metadata
         metadata of one module of an archive.
     """
+    mains = metadata["memory"]["functions"]["main"]
+    owners = [f"{main['entry']}." if len(mains) > 1 else "" for main in mains]
     streamed = [
-        f'{side} "{shown(name)}" ({tensor["by_rows"]["rows"]} rows of '
+        f'{side} "{owner}{shown(name)}" ({tensor["by_rows"]["rows"]} rows of '
         f"{tensor['by_rows']['row_size']} bytes)"
-        for main in metadata["memory"]["functions"]["main"]
+        for owner, main in zip(owners, mains, strict=True)
         for side in ("input", "output")
         for name, tensor in main.get(f"{side}s", {}).items()
         if "by_rows" in tensor
     ]
     return f"Given or taken row by row: {', '.join(streamed)}." if streamed else None
+
+
+def streamed_bytes(main: Mapping[str, Any]) -> int:
+    """Return the bytes of the inputs and outputs of an entry that are streamed by rows.
+
+    Parameters
+    ----------
+    main
+        metadata of the entry.
+    """
+    tensors = (*main["inputs"].values(), *main["outputs"].values())
+    return sum(tensor["size"] for tensor in tensors if "by_rows" in tensor)
 
 
 def windows_sentence(metadata: Mapping[str, Any]) -> str | None:

@@ -78,6 +78,38 @@ def test_updated_inputs_are_stored_behind_the_outputs():
     assert [line.split(", ")[1] for line in stored] == ["outputs.y", "inputs.s"]
 
 
+def test_rows_are_read_and_written_where_those_of_the_run_begin():
+    """An entry without rows leaves the files where the next run begins."""
+    mixed = [tensor("r", (8, 4), is_by_rows=True), X]
+    one = entry("a", mixed, [tensor("s", (8, 4), is_by_rows=True)])
+    text = main_of(one, entry("b", mixed, [Y]), entry("c", [X], [Y]))
+    lines = statements(text, "run_a")
+    macro = "TVMGEN_DEFAULT_A"
+    for line in (
+        "inputs.x = input_x;",
+        "inputs.read_r = read_row_of_0_r;",
+        "inputs.r_context = &rows_of_input_0_r;",
+        "outputs.write_s = write_row_of_0_s;",
+        "rows_of_input_0_r.start = files->inputs_start;",
+        "rows_of_output_0_s.start = files->outputs_start;",
+    ):
+        assert line in lines
+    assert not any("input_r" in line or "outputs.s," in line for line in lines)
+    seek = lines.index(f"semihosting_seek(files->inputs, files->inputs_start + {macro}_R_SIZE);")
+    assert "fill(files->inputs, input_x" in lines[seek + 1]
+    assert lines[-6:-2] == [
+        f"files->inputs_start += ({macro}_R_SIZE + {macro}_X_SIZE);",
+        "semihosting_seek(files->inputs, files->inputs_start);",
+        f"files->outputs_start += ({macro}_S_SIZE);",
+        "semihosting_seek(files->outputs, files->outputs_start);",
+    ]
+    assert "inputs.read_r = read_row_of_1_r;" in statements(text, "run_b")
+    plain = statements(text, "run_c")
+    assert "files->inputs_start += (TVMGEN_DEFAULT_C_X_SIZE);" in plain
+    assert not any("seek" in line for line in plain)
+    assert "_start" not in main_of(entry("a", [X], [Y]), entry("b", [X], [Y]))
+
+
 def test_what_all_entries_share_is_said_if_it_is_there():
     state = PlacedBuffer("s", "f", int(BufferInfoKind.STATE), "sram", 0, 12, 4, [], [])
     kept = main_of(entry("a"), entry("b"), states=[state])
