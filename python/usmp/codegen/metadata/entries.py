@@ -83,7 +83,7 @@ def _tensors(owner: EntryInterface, tensors: list[IOTensor]) -> dict[str, Any]:
             entry["offset"] = int(tensor.allocation.byte_offset)
         if tensor.info.is_updated:
             entry["updated"] = True
-        elif tensor.is_written and tensor in owner.inputs:
+        elif tensor.is_written and tensors is owner.inputs:
             entry["written"] = True
         if tensor.is_by_rows:
             entry["by_rows"] = {

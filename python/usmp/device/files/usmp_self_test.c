@@ -86,8 +86,7 @@ static const void* golden_input(void* context, uint32_t index) {
 }
 
 static int32_t read_row(void* context, uint32_t index, uint32_t offset, void* row, uint32_t bytes) {
-  const struct usmp_golden_tensor* golden = &((const struct test_run*)context)->golden->inputs[index];
-  memcpy(row, (const uint8_t*)golden->elements + offset, bytes);
+  memcpy(row, (const uint8_t*)golden_input(context, index) + offset, bytes);
   return 0;
 }
 
@@ -95,8 +94,7 @@ static int32_t compare_row(void* context, uint32_t index, uint32_t offset, const
                            uint32_t bytes) {
   struct test_run* run = (struct test_run*)context;
   run->bytes += bytes;
-  if (index < run->different &&
-      !is_as_expected(row, &run->golden->outputs[index], offset, bytes)) {
+  if (index < run->different && !is_as_expected(row, &run->golden->outputs[index], offset, bytes)) {
     run->different = index;
   }
   return 0;

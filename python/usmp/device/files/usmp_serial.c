@@ -197,8 +197,8 @@ static int exchange(struct host* host, uint8_t kind, uint32_t count) {
   if (host->status == 0) host->status = next_request(port);
   if (port->cycles != 0) waited += port->cycles(port->context) - start;
   if (host->status != 0) return 0;
-  host->has_request = frame.bytes[2] != CONTINUE || frame.length != 4 + count ||
-                      argument(0) != host->session;
+  host->has_request =
+      frame.bytes[2] != CONTINUE || frame.length != 4 + count || argument(0) != host->session;
   return !host->has_request;
 }
 

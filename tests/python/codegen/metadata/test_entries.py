@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tvm import tirx
 from tvm.ir import IRModule
@@ -39,6 +41,11 @@ def test_memory_is_that_of_its_pools():
     assert not {"takes_arena", "positions", "sizes", "concurrent_with"} & set(found)
 
 
+def test_an_output_is_written_without_saying_so():
+    output = replace(tensor("x"), is_written=True)
+    assert "written" not in said(entry("main", [tensor("x")], [output], POOLS))["outputs"]["x"]
+
+
 def test_an_arena_is_said_if_it_is_taken():
     assert said(entry("main", takes_arena=True))["takes_arena"] is True
 
@@ -62,6 +69,7 @@ def test_what_several_entries_share_is_said():
     [
         (tensor("x"), {}),
         (tensor("x", is_updated=True), {"updated": True}),
+        (replace(tensor("x"), is_written=True), {"written": True}),
         (
             tensor("x", scale=0.5, zero_point=0),
             {"quantization": {"scale": 0.5, "zero_point": 0}},

@@ -79,6 +79,12 @@ def test_a_place_in_the_workspace_is_read():
     assert (found.pool_name, found.byte_offset) == ("sram", 16)
 
 
+@pytest.mark.parametrize("key", ["updated", "written"])
+def test_inputs_that_runs_write_are_read(key):
+    assert getattr(read_tensor(**{key: True}), f"is_{key}") is True
+    assert tensor_refusal(**{key: 1}) == f'has no valid "{key}"'
+
+
 def test_rows_are_read_and_are_those_of_the_shape():
     found = read_tensor(by_rows={"rows": 2, "row_size": 3})
     assert found.is_by_rows and found.members("inputs") == ["read_x", "x_context"]
