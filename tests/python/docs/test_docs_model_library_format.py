@@ -82,8 +82,11 @@ def documented() -> set[str]:
     for section in PAGE.split("## metadata.json")[1].split("\n### ")[1:]:
         heading, rows = section.split("\n", 1)
         owner = re.findall(r"`(.*)`", heading)
-        for key in re.findall(r"^\| `([^`]+)`", rows, re.MULTILINE):
-            keys.add(".".join([*owner, key]))
+        for cell in re.findall(r"^\| (`[^|]*)\|", rows, re.MULTILINE):
+            for key in re.findall(r"`([^`]+)`", cell):
+                path = ".".join([*owner, key])
+                assert path not in keys, f"{path} is explained twice"
+                keys.add(path)
     return keys
 
 
