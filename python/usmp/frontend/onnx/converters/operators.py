@@ -2,7 +2,7 @@
 
 The results of each operator are tested against onnxruntime, or against ONNX's evaluator where
 onnxruntime has no kernel. Untested operators are refused, because TVM computes several of them
-wrongly. docs/onnx-operators.md says how to add an operator.
+wrongly. CONTRIBUTING.md describes how to add an operator.
 """
 
 from __future__ import annotations
