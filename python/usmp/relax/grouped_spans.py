@@ -9,7 +9,6 @@ from tvm.ir import Call, GlobalVar, IRModule, Var
 
 from usmp.relax.static_shapes import main_function
 from usmp.tir.model_operator import joined_span
-from usmp.tir.op_names import op_name
 from usmp.tir.spans import AnySpan, function_with_spans
 
 Number: TypeAlias = "int"
@@ -25,9 +24,9 @@ def with_grouped_spans(mod: IRModule, grouped: IRModule) -> IRModule:
     known = _Numbers()
     spans: dict[Number, list[AnySpan]] = {}
     for var, value in _bindings(main_function(mod)):
-        number = known.bind(var, value)
-        if isinstance(value, Call) and value.span is not None:
-            spans.setdefault(number, []).append(value.span)
+        computed = known.call(mod, var, value)
+        if computed and isinstance(value, Call) and value.span is not None:
+            spans.setdefault(computed[-1], []).append(value.span)
     if not spans:
         return grouped
     main = main_function(grouped)
@@ -58,7 +57,7 @@ class _Numbers:
             return self.numbers[expr]
         key: tuple[Any, ...]
         if isinstance(expr, Call):
-            key = (_called(expr), *map(self.of, expr.args))
+            key = (expr.op, *map(self.of, expr.args))
         elif isinstance(expr, relax.Tuple):
             key = ("tuple", *map(self.of, expr.fields))
         elif isinstance(expr, relax.TupleGetItem):
@@ -111,8 +110,3 @@ def _next(spans: dict[Number, list[AnySpan]], number: Number) -> AnySpan | None:
 
 def _bindings(function: relax.Function) -> list[tuple[Var, relax.Expr]]:
     return [(b.var, b.value) for block in function.body.blocks for b in block.bindings]
-
-
-def _called(call: Call) -> str:
-    name = op_name(call)
-    return str(call.op.name_hint if name is None else name)

@@ -14,7 +14,14 @@ from rich.console import Console
 from usmp.report.plan_formats import has_several_entries, name_cell
 from usmp.report.text_tables import TextTable, print_table, print_text
 from usmp.report.title import title_of
-from usmp.support.model_operators import labeled, name, names, shape_words, type_counts
+from usmp.support.model_operators import (
+    labeled,
+    name,
+    names,
+    naming,
+    shape_words,
+    type_counts,
+)
 from usmp.support.text.plain_text import shown
 from usmp.support.text.wrapped_text import TIE
 
@@ -48,8 +55,8 @@ statements. `shapes` are those of the outputs. `live_bytes` has each workspace p
 def print_operators(metadata: Mapping[str, Any], console: Console | None = None) -> None:
     """Print a row for each statement that runs operators, from the metadata of a module.
 
-    A row names the operators of the statement in the model file, or the kinds of its operators if
-    these are unknown. A star marks the peak of a workspace pool.
+    A row names the operators of the statement in the model file, quantizers last, or the kinds of
+    its operators if these are unknown. A star marks the peak of a workspace pool.
 
     Raises
     ------
@@ -106,7 +113,7 @@ def _table(metadata: Mapping[str, Any], peaks: Collection[int | None]) -> TextTa
             [
                 str(index),
                 *(operator[key] for key in entry),
-                "\n".join(map(_tied, _made_from(metadata, operator))),
+                "\n".join(map(_tied, _lines(metadata, operator))),
                 ", ".join(shape_words(tensor["shape"]) for tensor in operator["outputs"]),
                 _number(operator.get("macs")),
                 _number(operator.get("weights_size_bytes")),
@@ -187,6 +194,20 @@ def _made_from(metadata: Mapping[str, Any], operator: Mapping[str, Any]) -> list
     if known:
         return [name(origin) for origin in known]
     return [step["kind"] for step in operator["steps"]]
+
+
+def _lines(metadata: Mapping[str, Any], operator: Mapping[str, Any]) -> list[str]:
+    """Return a line for each operator that names a statement, then one for each type of others."""
+    known = model_operators_of(metadata, operator)
+    if not known or operator.get("label"):
+        return _made_from(metadata, operator)
+    named = naming(known)
+    others: dict[str, list[str]] = {}
+    for other in known:
+        if other not in named:
+            index, kind = name(other).split(" ", 1)
+            others.setdefault(kind, []).append(index)
+    return [*map(name, named), *(f"{', '.join(own)} {kind}" for kind, own in others.items())]
 
 
 def _row(metadata: Mapping[str, Any], index: int, operator: Mapping[str, Any]) -> list[Any]:

@@ -25,7 +25,7 @@ from usmp.report.map_data import (
 from usmp.report.plan_formats import entries_of
 from usmp.report.summary.io import IO_TEXTS
 from usmp.report.title import title_of
-from usmp.support.model_operators import labeled, names
+from usmp.support.model_operators import labeled, title_names
 from usmp.support.text.plain_text import shown
 
 
@@ -183,7 +183,7 @@ def _operator(place: int, described: Mapping[str, Any], known: Sequence[ModelOpe
     kinds = [_text(step, "kind") for step in described.get("steps", [])]
     functions = _texts(described, "functions")
     origins = [known[i].as_named for i in indices]
-    label = labeled(described.get("label"), names(origins))
+    label = labeled(described.get("label"), title_names(origins))
     used = described.get("buffers", {"read": [], "written": []})
     return Operator(
         number=place,

@@ -53,6 +53,9 @@ class OperatorProfile:
         multiply-accumulates; None if unknown.
     cost
         cost in the unit of the profile.
+    model_operators
+        its operators in the model file, quantizers last, with "index", "type", and "graph" unless
+        it is 0; empty if unknown.
     """
 
     index: int
@@ -63,6 +66,7 @@ class OperatorProfile:
     outputs: tuple[OperatorTensor, ...]
     macs: int | None
     cost: float
+    model_operators: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def cost_per_mac(self) -> float | None:
@@ -77,6 +81,7 @@ class OperatorProfile:
             "kinds": list(self.kinds),
             "inputs": [{"dtype": t.dtype, "shape": list(t.shape)} for t in self.inputs],
             "outputs": [{"dtype": t.dtype, "shape": list(t.shape)} for t in self.outputs],
+            "model_operators": list(self.model_operators),
         }
 
 
@@ -183,15 +188,19 @@ def profile_of(
     described = described_operators(metadata)
     if len(described) != len(costs):
         raise DamagedMetadata(f'{_where(metadata)} has other "operators" than its code')
+    table = metadata.get("model_operators", ())
     operators = tuple(
-        _operator(index, operator, cost)
+        _operator(index, operator, cost, table)
         for index, (operator, cost) in enumerate(zip(described, costs, strict=True))
         if operator["entry"] == entry
     )
     return Profile(name, entry, unit, runs, operators)
 
 
-def _operator(index: int, described: Mapping[str, Any], cost: float) -> OperatorProfile:
+def _operator(
+    index: int, described: Mapping[str, Any], cost: float, table: Sequence[Mapping[str, Any]]
+) -> OperatorProfile:
+    of_model = [table[place] for place in described.get("model_operators", ())]
     return OperatorProfile(
         index,
         described["entry"],
@@ -201,6 +210,7 @@ def _operator(index: int, described: Mapping[str, Any], cost: float) -> Operator
         tuple(OperatorTensor(t["dtype"], tuple(t["shape"])) for t in described["outputs"]),
         described.get("macs"),
         cost,
+        tuple({key: o[key] for key in ("index", "type", "graph") if key in o} for o in of_model),
     )
 
 

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeAlias
 
 from usmp.support.text.plain_text import shown
 
 _LONGEST = 60
 """Most characters of an operator type, because files may have any text as a type."""
 
+_QUANTIZERS = frozenset(
+    {
+        *("QUANTIZE", "DEQUANTIZE"),
+        *("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"),
+        *(f"{de}quantize_per_{part}" for de in ("", "de") for part in ("tensor", "channel")),
+    }
+)
+"""Types, without domain and overload, that only quantize or dequantize: of TFLite, ONNX and
+PyTorch."""
 
-def titles(
-    operators: Sequence[Mapping[str, Any]], entry: str = "", label: str | None = None
-) -> str:
-    """Describe operators, such as "operator 1 DEPTHWISE_CONV_2D (25x5x64)".
+Operator: TypeAlias = Mapping[str, Any]
+
+
+def is_quantizer(type: str) -> bool:
+    """Return whether an operator of this type only quantizes or dequantizes. Such an operator names
+    a function only if the function computes nothing else."""
+    return not _QUANTIZERS.isdisjoint(type.split("."))
+
+
+def naming(operators: Sequence[Operator]) -> list[Operator]:
+    """Return the operators that name the function that computes all of them: those before its
+    quantizers, or all if there are only quantizers."""
+    computing = [operator for operator in operators if not is_quantizer(operator["type"])]
+    return computing or list(operators)
+
+
+def titles(operators: Sequence[Operator], entry: str = "", label: str | None = None) -> str:
+    """Describe the operators that name a function: "operator 1 DEPTHWISE_CONV_2D (25x5x64)".
 
     Of more than two consecutive operators, the first and the last are named: "operators 0 CONV_2D
     to 9 AVERAGE_POOL_2D (64)". The shape is that of the last output, without a batch of 1.
@@ -24,19 +47,20 @@ def titles(
     Parameters
     ----------
     operators
-        entries of `model_operators` of metadata.json, in the order of the file.
+        entries of `model_operators` of metadata.json.
     entry
         the entry of the operators, if the module has several.
     label
         what the code is that the compiler has inserted for them, such as "copy of x"; it stands
         before them, as in "copy of x (operator 3 CONCAT)".
     """
-    noun = "operator" if len(operators) == 1 else "operators"
+    named = naming(operators)
+    noun = "operator" if len(named) == 1 else "operators"
     where = f" in entry {shown(entry)}" if entry else ""
-    title = f"{noun} {names(operators)}" if operators else ""
+    title = f"{noun} {title_names(operators)}" if operators else ""
     if label:
         return f"{labeled(label, title)}{where}"
-    return f"{title}{_gives(operators[-1])}{where}" if operators else ""
+    return f"{title}{_gives(named[-1])}{where}" if operators else ""
 
 
 def labeled(label: str | None, operators: str) -> str:
@@ -47,42 +71,58 @@ def labeled(label: str | None, operators: str) -> str:
     return f"{shown(label)} ({operators})" if operators else shown(label)
 
 
-def names(operators: Sequence[Mapping[str, Any]]) -> str:
+def title_names(operators: Sequence[Operator]) -> str:
+    """List the operators that name a function (see `naming`), as `names` does."""
+    return _listed(operators, naming(operators))
+
+
+def names(operators: Sequence[Operator]) -> str:
     """List operators by index and type, such as "3 CONV_2D, 4 ADD".
 
     Operators of further subgraphs of a TFLite file follow a semicolon, such as "7 LOGISTIC; 0
     CONV_2D, 1 ADD of subgraph 2".
     """
-    return "; ".join(
-        f"{_runs(list(own))}{_of_subgraph(graph)}"
-        for graph, own in groupby(operators, lambda operator: int(operator.get("graph", 0)))
-    )
+    return _listed(operators, operators)
 
 
-def name(operator: Mapping[str, Any]) -> str:
+def name(operator: Operator) -> str:
     """Return index and type of one operator: "3 CONV_2D", or "3 CONV_2D of subgraph 2"."""
     return names([operator])
 
 
-def type_counts(operators: Sequence[Mapping[str, Any]]) -> str:
+def type_counts(operators: Sequence[Operator]) -> str:
     """Count operators by type, the most frequent first: "Shape (16), Dropout (1)"."""
     counts = Counter(str(operator["type"]) for operator in operators).most_common()
     return ", ".join(f"{shown(kind, _LONGEST)} ({count})" for kind, count in counts)
+
+
+def _listed(operators: Sequence[Operator], named: Sequence[Operator]) -> str:
+    """List some of the operators by subgraph; others may lie between the ends of a run."""
+    chosen = set(map(_place, named))
+    lists = []
+    for graph, own in groupby(sorted(operators, key=_place), lambda one: _place(one)[0]):
+        words = _runs(list(own), {index for of, index in chosen if of == graph})
+        lists += [f"{words}{_of_subgraph(graph)}"] if words else []
+    return "; ".join(lists)
+
+
+def _place(operator: Operator) -> tuple[int, int]:
+    return int(operator.get("graph", 0)), operator["index"]
 
 
 def _of_subgraph(graph: int) -> str:
     return f" of subgraph {graph}" if graph else ""
 
 
-def _runs(operators: Sequence[Mapping[str, Any]]) -> str:
-    runs: list[list[Mapping[str, Any]]] = []
+def _runs(operators: Sequence[Operator], named: Container[int]) -> str:
+    runs: list[list[Operator]] = []
     for operator in operators:
         if runs and operator["index"] == runs[-1][-1]["index"] + 1:
             runs[-1].append(operator)
         else:
             runs.append([operator])
     words = []
-    for run in runs:
+    for run in ([operator for operator in run if operator["index"] in named] for run in runs):
         if len(run) > 2:
             words.append(f"{_name(run[0])} to {_name(run[-1])}")
         else:
@@ -96,10 +136,10 @@ def shape_words(shape: Sequence[object]) -> str:
     return "x".join(shown(extent) for extent in extents) or "scalar"
 
 
-def _name(operator: Mapping[str, Any]) -> str:
+def _name(operator: Operator) -> str:
     return f"{operator['index']} {shown(operator['type'], _LONGEST)}"
 
 
-def _gives(operator: Mapping[str, Any]) -> str:
+def _gives(operator: Operator) -> str:
     outputs = operator["outputs"]
     return f" ({shape_words(outputs[0]['shape'])})" if outputs else ""

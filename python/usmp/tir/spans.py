@@ -49,9 +49,9 @@ def functions_with_spans(before: IRModule, after: IRModule) -> IRModule:
 
     A pass that replaces a call binds intermediate results, and then the same variable to the
     replacement if types are equal. So a call without a span gets the old span of its variable, else
-    the span of the next call with one, else the span of the last call with one. Spans that no call
-    has then belong to operators that were fused into others. Such a span joins the spans of
-    the first remaining consumers of its operator.
+    the span of the first call with one that needs its result, else that of the last call with one
+    before it. Spans that no call has then belong to operators that were fused into others. Such a
+    span joins the spans of the first remaining consumers of its operator.
     """
     changed = {}
     named = {str(variable.name_hint): function for variable, function in before.functions.items()}
@@ -79,7 +79,7 @@ def with_function_span(function: BaseFunc, span: AnySpan | None) -> BaseFunc:
 
 
 def with_all_spans(mod: IRModule) -> IRModule:
-    """Return the module; calls without a span get the next call's span, or else the last one."""
+    """Return the module with the spans of their readers for calls without one."""
     changed = {
         variable: function_with_spans(function, spans)
         for variable, function in mod.functions.items()
@@ -176,22 +176,32 @@ def joined_or(span: AnySpan, *others: AnySpan) -> AnySpan:
 
 
 def _lacking(function: relax.Function, known: Spans) -> Spans:
-    """Return spans for the calls without one: of the next call with a span, or of the last."""
-    spans: Spans = {}
-    waiting: list[Var] = []
+    """Return spans for the calls without one: of the first call with a span that needs their
+    result, or else of the last call with one before them, or in the function."""
+    spans: dict[Var, AnySpan | None] = {}
+    unread: dict[Var, list[Var]] = {}
     last = None
     for binding in variable_bindings(function):
-        is_call = isinstance(binding.value, Call)
+        var, is_call = binding.var, isinstance(binding.value, Call)
         own = binding.value.span if is_call and is_of_model(binding.value.span) else None
-        span = known.get(binding.var) if own is None else own
-        if own is None and is_call:
-            waiting.append(binding.var)
-        if span is not None:
-            spans.update((var, span) for var in waiting)
-            waiting, last = [], span
-    if last is not None:
-        spans.update((var, last) for var in waiting)
-    return spans
+        span = known.get(var) if own is None else own
+        pending = nodes_of(binding.value, Var) if unread else []
+        if own is None:
+            unread[var], pending = pending, [var]
+            if is_call:
+                spans[var] = last
+        if span is None:
+            continue
+        while pending:
+            source = pending.pop()
+            if source in unread:
+                pending += unread.pop(source)
+                if source in spans:
+                    spans[source] = span
+        last = span
+    if last is None:
+        return {}
+    return {var: last if span is None else span for var, span in spans.items()}
 
 
 def _sources(spans: Iterable[AnySpan]) -> set[str]:

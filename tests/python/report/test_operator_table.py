@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from usmp.report import operators_csv, operators_json, print_operators
-from usmp.support.model_operators import names, titles
+from usmp.support.model_operators import is_quantizer, names, title_names, titles
 
 TENSOR = {"dtype": "int8", "shape": [1, 25, 5, 64]}
 
@@ -131,3 +131,44 @@ def test_titles_say_of_which_subgraph_operators_are():
     assert names([outer, *inner[:2]]) == "7 MUL; 0 ADD, 1 ADD of subgraph 2"
     assert titles(inner) == "operators 0 ADD to 2 ADD of subgraph 2 (25x5x64)"
     assert titles([outer], "step\x1b") == "operator 7 MUL (25x5x64) in entry step\\x1b"
+
+
+QDQ = ["DequantizeLinear", "DequantizeLinear", "Conv", "Relu", "QuantizeLinear"]
+
+
+def test_quantizers_name_a_statement_last():
+    nodes = [model_operator(n, kind, [], f"t{n}") for n, kind in enumerate(QDQ)]
+    runs = [operator("main", [2, 3, 0, 1, 4], 40), operator("main", [4, 0], 40)]
+    lines = table({**METADATA, "model_operators": nodes, "operators": runs})
+    (start,) = [n for n, line in enumerate(lines) if line.startswith("0 2 Conv ")]
+    assert lines[start + 1 : start + 4] == [
+        "3 Relu",
+        "0, 1 DequantizeLinear",
+        "4 QuantizeLinear",
+    ]
+    assert lines[start + 4].startswith("1 4 QuantizeLinear ")
+    assert lines[start + 5] == "0 DequantizeLinear"
+
+
+def test_titles_have_no_quantizers_beside_others():
+    nodes = [model_operator(n, kind, [], "y") for n, kind in enumerate(QDQ)]
+    assert titles([*nodes[2:], *nodes[:2]]) == "operators 2 Conv, 3 Relu (25x5x64)"
+    assert titles(nodes[3:]) == "operator 3 Relu (25x5x64)"
+    assert titles([nodes[0], nodes[4]]) == (
+        "operators 0 DequantizeLinear, 4 QuantizeLinear (25x5x64)"
+    )
+    # A run goes on over the quantizers in it.
+    again = [model_operator(5 + n, kind, [], "y") for n, kind in enumerate(QDQ)]
+    assert title_names([*nodes, *again]) == "2 Conv to 8 Relu"
+    assert title_names([*nodes, *again[1:]]) == "2 Conv, 3 Relu, 7 Conv, 8 Relu"
+
+
+def test_quantizers_of_all_formats():
+    kinds = ["QUANTIZE", "com.microsoft.DequantizeLinear", "DynamicQuantizeLinear"]
+    kinds += [
+        f"quantized_decomposed.{name}"
+        for name in ("quantize_per_tensor.default", "dequantize_per_channel.default")
+    ]
+    assert all(map(is_quantizer, kinds))
+    others = ["com.microsoft.DynamicQuantizeMatMul", "FAKE_QUANT", "com.microsoft.QLinearAdd"]
+    assert not any(map(is_quantizer, others))

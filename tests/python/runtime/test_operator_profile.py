@@ -53,6 +53,7 @@ def test_records_of_a_model(digits):
         (small,),
         16384,
         6.0,
+        ({"index": 3, "type": "CONV_2D"}, {"index": 4, "type": "ADD"}),
     )
     assert [operator.kinds for operator in profile.operators] == [
         ("conv2d 3x3",),
@@ -109,6 +110,7 @@ def test_json_has_everything(digits):
         "outputs": [{"dtype": "int8", "shape": [1, 10]}],
         "macs": 0,
         "cost": 1.0,
+        "model_operators": [{"index": 9, "type": "SOFTMAX"}],
     }
 
 

@@ -111,6 +111,26 @@ def test_the_span_of_what_becomes_part_of_another_call_joins_it():
     assert numbers(functions_with_spans(before, after)) == {"a": [0], "c": [1, 2]}
 
 
+@I.ir_module
+class Branches:
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        with R.dataflow():
+            a = R.sin(x)
+            b = R.negative(x)
+            c = R.exp(a)
+            d = R.tanh(c)
+            e = R.multiply(b, d)
+            R.output(e)
+        return e
+
+
+def test_calls_without_a_span_are_part_of_the_operator_that_reads_them():
+    """Not of the next one, which may be of another branch."""
+    mod = with_all_spans(named(Branches, b=1, d=3))
+    assert numbers(mod) == {"a": [3], "b": [1], "c": [3], "d": [3], "e": [3]}
+
+
 def test_calls_before_one_with_a_span_are_part_of_its_operator():
     assert numbers(with_all_spans(named(Chain, b=1))) == {"a": [1], "b": [1], "c": [1]}
     assert numbers(with_all_spans(Chain)) == {"a": [], "b": [], "c": []}
@@ -137,6 +157,35 @@ def test_functions_of_fused_operators_are_one_but_their_calls_have_spans_of_thei
     grouped = relax.transform.FuseOps()(mod)
     assert len([f for f in grouped.functions.values() if isinstance(f, relax.Function)]) == 2
     assert list(numbers(with_grouped_spans(mod, grouped)).values()) == [[0, 1], [2, 3]]
+
+
+@I.ir_module
+class OfAccelerator:
+    @R.function
+    def accelerated(x: R.Tensor((4, 4), "float32")) -> R.Tensor((4, 4), "float32"):
+        R.func_attr({"Codegen": "accel"})
+        with R.dataflow():
+            y = R.sin(x)
+            R.output(y)
+        return y
+
+    @R.function
+    def main(x: R.Tensor((4, 4), "float32"), w: R.Tensor((4, 4), "float32")):
+        cls = OfAccelerator
+        with R.dataflow():
+            a = cls.accelerated(x)
+            b = R.matmul(a, w)
+            c = R.nn.relu(b)
+            R.output(c)
+        return c
+
+
+def test_fused_operators_that_read_what_a_function_computes_have_their_spans():
+    mod = named(OfAccelerator, a=0, b=1, c=2)
+    for each in (relax.transform.LegalizeOps(), relax.transform.AnnotateTIROpPattern()):
+        mod = KeepSpans(each)(mod)
+    grouped = with_grouped_spans(mod, relax.transform.FuseOps()(mod))
+    assert list(numbers(grouped).values()) == [[0], [1, 2]]
 
 
 def test_functions_keep_their_spans():

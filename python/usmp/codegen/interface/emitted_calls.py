@@ -25,6 +25,7 @@ from usmp.objects.schedule import SCHEDULE_ATTR, Schedule
 from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.ops.operator_steps import steps_of
 from usmp.plain.size_expression import shape_at, sizes_in
+from usmp.support.model_operators import is_quantizer
 from usmp.tir.model_operator import ModelOperator, joined_span, label_in, operators_in
 from usmp.tir.nodes import nodes_of
 
@@ -69,7 +70,7 @@ class EmittedCall:
     segments
         descriptions, for metadata.json, of the PrimFuncs that run several operators interleaved.
     model_operators
-        the operators of the model file that the call computes, in file order.
+        the operators of the model file that the call computes, in file order, quantizers last.
     label
         what the call does if the compiler has inserted it, such as "copy of x"; or "".
     """
@@ -132,7 +133,8 @@ def model_operators(mod: IRModule) -> dict[str, tuple[ModelOperator, ...]]:
 
 def _emitted_call(mod: IRModule, main: FunctionFacts, entry: str, calls: list[Call]) -> EmittedCall:
     origins = operators_in(joined_span(call.span for call in calls))
-    emitted = EmittedCall(entry, [], [], [], [], model_operators=origins)
+    quantizers_last = tuple(sorted(origins, key=lambda origin: is_quantizer(origin.type)))
+    emitted = EmittedCall(entry, [], [], [], [], model_operators=quantizers_last)
     constant = {
         param
         for param, pool in pool_parameters(main.func).items()

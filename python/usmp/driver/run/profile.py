@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from usmp.driver.build.reports import add_report_option, report_files, write_reports
 from usmp.driver.output import written
+from usmp.support.model_operators import title_names
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,7 +72,8 @@ def report_profile(
 def print_profile(profile: Profile, console: Console | None = None) -> None:
     """Print a row for each operator, and a total.
 
-    A narrow terminal shortens names, and omits shapes, kinds and costs per multiply-accumulate.
+    A narrow terminal shortens names, and omits shapes, kinds, functions and costs per
+    multiply-accumulate.
     """
     from rich.console import Console
 
@@ -84,25 +86,24 @@ def print_profile(profile: Profile, console: Console | None = None) -> None:
             console = Console(highlight=False, width=_WIDTH)
     per_mac = _per_mac(profile.unit, profile.cost / profile.macs if profile.macs else None)
     unit = "time [us]" if profile.unit == "ns" else profile.unit
+    # Archives of hand-written modules do not know operators of a model file.
+    known = any(operator.model_operators for operator in profile.operators)
+    first = 1 + known
     table = TextTable(
         f'Operators of entry "{shown(profile.entry)}"',
-        ("", "operator", "computes", "takes", "gives", "MACs", unit, "share", "per MAC"),
-        [_row(profile, operator) for operator in profile.operators],
-        names=frozenset({1, 2}),
-        numbers=frozenset({0, 5, 6, 7, 8}),
-        footer=(
-            "",
-            "all",
-            "",
-            "",
-            "",
-            str(profile.macs),
-            _cost(profile.unit, profile.cost),
-            "",
-            per_mac,
+        (
+            *("", *(("operator of the model",) if known else ()), "function", "computes"),
+            *("takes", "gives", "MACs", unit, "share", "per MAC"),
         ),
-        one_line=frozenset({1, 2}),
-        optional=(3, 4, 2, 8),
+        [_row(profile, operator, known) for operator in profile.operators],
+        names=frozenset(range(1, first + 2)),
+        numbers=frozenset({0, *range(first + 4, first + 8)}),
+        footer=(
+            *("", "all", *("" for _ in range(first + 2))),
+            *(str(profile.macs), _cost(profile.unit, profile.cost), "", per_mac),
+        ),
+        one_line=frozenset(range(1, first + 2)),
+        optional=(first + 2, first + 3, first + 1, *((first,) if known else ()), first + 7),
     )
     print_table(table, console)
     if profile.unit == "ns":
@@ -111,10 +112,11 @@ def print_profile(profile: Profile, console: Console | None = None) -> None:
         )
 
 
-def _row(profile: Profile, operator: OperatorProfile) -> list[str]:
+def _row(profile: Profile, operator: OperatorProfile, is_model_known: bool) -> list[str]:
     share = operator.cost / profile.cost if profile.cost else 0.0
     return [
         str(operator.index),
+        *([title_names(operator.model_operators)] if is_model_known else []),
         " ".join(operator.functions),
         " + ".join(operator.kinds),
         ", ".join(map(str, operator.inputs)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -44,7 +45,7 @@ def printed(profile, width=150):
 def test_the_table_of_times():
     assert printed(PROFILE) == [
         ["Operators", "of", "entry", '"main"'],
-        ["operator", "computes", "takes", "gives", "MACs", "time", "[us]", "share", "per", "MAC"],
+        ["function", "computes", "takes", "gives", "MACs", "time", "[us]", "share", "per", "MAC"],
         "3 conv conv2d 3x3 s2 + add int8[1,4], int8[1,4] int8[1,4] 1000 3.00 75.0% 3.000".split(),
         "4 [b]mine accel int8[1,4] int8[1,4] ? 1.00 25.0% -".split(),
         "5 mean mean int8[1,4] int8[1,4] 0 0.00 0.0% -".split(),
@@ -56,10 +57,23 @@ def test_the_table_of_times():
 def test_the_table_of_instructions():
     counted = Profile("default", "main", "instructions", 1, PROFILE.operators[:1])
     assert printed(counted)[1:] == [
-        "operator computes takes gives MACs instructions share per MAC".split(),
+        "function computes takes gives MACs instructions share per MAC".split(),
         "3 conv conv2d 3x3 s2 + add int8[1,4], int8[1,4] int8[1,4] 1000 3000 100.0% 3.00".split(),
         ["all", "1000", "3000", "3.00"],
     ]
+
+
+def test_the_table_names_operators_of_the_file():
+    of_file = ({"index": 2, "type": "Conv"}, {"index": 1, "type": "DequantizeLinear"})
+    first, *others = PROFILE.operators
+    operators = (replace(first, model_operators=of_file), *others)
+    named = Profile("default", "main", "ns", 7, operators)
+    lines = printed(named)
+    assert lines[1][:6] == ["operator", "of", "the", "model", "function", "computes"]
+    assert lines[2][:5] == "3 2 Conv conv conv2d".split()
+    assert lines[3][:3] == ["4", "[b]mine", "accel"]
+    # The number in the file is the last to go.
+    assert ["3", "2", "Conv", "1000", "3.00", "75.0%", "3.000"] in printed(named, 45)
 
 
 def test_a_profile_without_operators():
@@ -89,10 +103,10 @@ LONG = Profile(
 @pytest.mark.parametrize(
     ("width", "headings"),
     [
-        (60, ["operator", "MACs", "cycles", "share", "MAC"]),
-        (80, ["operator", "computes", "MACs", "cycles", "share", "MAC"]),
-        (100, ["operator", "computes", "gives", "MACs", "cycles", "share", "MAC"]),
-        (120, ["operator", "computes", "takes", "gives", "MACs", "cycles", "share", "MAC"]),
+        (60, ["function", "MACs", "cycles", "share", "MAC"]),
+        (80, ["function", "computes", "MACs", "cycles", "share", "MAC"]),
+        (100, ["function", "computes", "gives", "MACs", "cycles", "share", "MAC"]),
+        (120, ["function", "computes", "takes", "gives", "MACs", "cycles", "share", "MAC"]),
     ],
 )
 def test_on_a_narrow_terminal_names_lose_their_middle_and_columns_go(width, headings):
@@ -121,9 +135,8 @@ def test_a_run_on_this_host(tvmc, small_digits_model):
     lines = outcome.stdout.splitlines()
     assert (outcome.status, lines[0]) == (0, "probabilities: int8[1, 10]")
     rows = [line.split() for line in lines if "fully_connected" in line]
-    assert [row[:6] for row in rows] == [
-        "0 fully_connected fully_connected int8[1,64] int8[1,10] 640".split()
-    ]
+    operator = "0 RESHAPE, 1 FULLY_CONNECTED fully_connected fully_connected"
+    assert [row[:10] for row in rows] == [f"0 {operator} int8[1,64] int8[1,10] 640".split()]
     written = tvmc(
         "run", "model.tar", "--profile-json", "profile.json", "--report", "map.json", "-q"
     )

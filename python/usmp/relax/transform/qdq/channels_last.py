@@ -34,7 +34,7 @@ from usmp.relax.transform.qdq.image_operators import (
 from usmp.relax.transform.qdq.images import to_channels_first
 from usmp.tir.nodes import nodes_of
 from usmp.tir.op_names import op_name
-from usmp.tir.spans import with_span
+from usmp.tir.spans import with_all_spans, with_span
 
 
 def put_channels_last(mod: IRModule, *, of_floats: bool = False) -> IRModule:
@@ -53,7 +53,7 @@ def put_channels_last(mod: IRModule, *, of_floats: bool = False) -> IRModule:
         return mod
     convolutions: list[Call] = []
     rewritten = rewrite_main(mod, lambda mod: _Rewriter(mod, convolutions, of_floats))
-    return rewritten if convolutions else mod
+    return with_all_spans(rewritten) if convolutions else mod
 
 
 def convolves_images(main: relax.Function) -> bool:
@@ -109,6 +109,8 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
             image = self.builder_.emit(with_span(result.value, binding.value.span))
             self.images.last[binding.var] = image
             result = permuted(image, to_channels_first(len(shape_of(image))))
+        elif result is not None:
+            result = with_span(result, binding.value.span)
         if result is not None:
             binding = relax.VarBinding(binding.var, result)
         super().visit_var_binding_(binding)

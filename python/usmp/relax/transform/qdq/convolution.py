@@ -55,7 +55,7 @@ def match_convolution(graph: Graph, expr: relax.Expr, output: Output) -> relax.E
     data_layout = layout
     if layout == CHANNELS_LAST and _are_put_last(data) and not is_transposed:
         data_layout, data = CHANNELS_FIRST, data.without_last_move()
-    value = data.emit(graph.builder)
+    value = data.emit(graph)
     shape = image_shape(shape_of(value), data_layout)
     out_shape = image_shape(shape_of(call), layout)
     image = reshaped(graph.builder, value, shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +12,11 @@ from tvm.ir import Call, GenericConst
 
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized import OutputLimits, Quantization, Rounding
+from usmp.ops.views import RESHAPES
+from usmp.tir.model_operator import is_of_model, joined_span
+from usmp.tir.nodes import nodes_of
 from usmp.tir.op_names import op_name
+from usmp.tir.spans import AnySpan
 
 INTEGER_TYPES = ("int8", "uint8", "int16")
 
@@ -49,12 +53,21 @@ class Graph:
         function that tries all matchers of operators on an expression.
     known
         (float variable, output) -> its integers, of those matched in the current block.
+    spans
+        integers -> the span of the operators of the model that their call computes.
+    computed
+        float tensors whose operators are in `spans`.
+    folded
+        spans of further operators that the next emitted integers compute.
     """
 
     builder: relax.BlockBuilder
     lookup: Callable[[relax.Var], relax.Expr | None]
     matcher: Matcher
     known: dict[tuple[relax.Var, Output], relax.Expr] = field(default_factory=dict)
+    spans: dict[relax.Var, AnySpan] = field(default_factory=dict)
+    computed: set[relax.Expr] = field(default_factory=set)
+    folded: list[AnySpan | None] = field(default_factory=list)
 
     def match(self, expr: relax.Expr, output: Output) -> relax.Expr | None:
         """Return the integers that R.quantize to `output` makes of a float `expr`, or None if no
@@ -67,10 +80,68 @@ class Graph:
         integers = self.matcher(self, expr, output)
         if integers is None:
             return None
-        integers = self.builder.emit(integers)
+        integers = self.emit(expr, integers)
         if key is not None:
             self.known[key] = integers
         return integers
+
+    def emit(self, real: relax.Expr, integers: relax.Expr) -> relax.Var:
+        """Emit the integers of a float tensor; their span has the operators that compute `real`."""
+        variable = self.builder.emit(integers)
+        source = self.call(real, "relax.dequantize")
+        is_source = source is not None and integers.same_as(source.args[0])
+        # No call has the span of constants or of given integers, so their readers have it.
+        if not is_source and not isinstance(integers, GenericConst):
+            call = variable if isinstance(integers, Call) else self._computing(variable)
+            self._add_spans(call, [*self._spans_behind(real), *self.folded])
+            self.folded.clear()
+            self.computed.add(real)
+        return variable
+
+    def end(self, integers: relax.Expr, quantize: Call) -> None:
+        """Add the span of an R.quantize to the integers that replace it."""
+        if isinstance(integers, tvm.ir.Var):
+            real = quantize.args[0]
+            behind = () if real in self.computed else self._spans_behind(real)
+            self._add_spans(self._computing(integers), [quantize.span, *behind])
+
+    def _add_spans(self, integers: relax.Var, spans: Iterable[AnySpan | None]) -> None:
+        joined = joined_span([self.spans.get(integers), *filter(is_of_model, spans)])
+        if joined is not None:
+            self.spans[integers] = joined
+
+    def span_of(self, integers: relax.Var) -> AnySpan | None:
+        """Return the span that the call that computes integers has, if any."""
+        return self.spans.get(self._computing(integers))
+
+    def _computing(self, integers: relax.Var) -> relax.Var:
+        """Return the first name of integers, and before a reshape that is no operator of the model:
+        so the reshape has the span of its reader."""
+        bound = self.lookup(integers)
+        if isinstance(bound, tvm.ir.Var):
+            return self._computing(bound)
+        if op_name(bound) in RESHAPES and integers not in self.spans:
+            source = bound.args[0]
+            is_computed = isinstance(source, tvm.ir.Var) and self.lookup(source) is not None
+            if is_computed and not is_of_model(bound.span):
+                return self._computing(source)
+        return integers
+
+    def _spans_behind(self, real: relax.Expr) -> Iterator[AnySpan | None]:
+        """Yield the spans of the calls that compute a float tensor, back to R.dequantize or to
+        other tensors in `computed`."""
+        pending, seen = [real], set[relax.Expr]()
+        while pending:
+            expr = pending.pop()
+            if expr in seen:
+                continue
+            seen.add(expr)
+            bound = self.lookup(expr) if isinstance(expr, tvm.ir.Var) else expr
+            if op_name(bound) == "relax.dequantize":
+                yield bound.span
+            elif bound is not None and (expr.same_as(real) or expr not in self.computed):
+                yield getattr(bound, "span", None)
+                pending += nodes_of(bound, tvm.ir.Var)
 
     def resolve(self, expr: relax.Expr) -> relax.Expr:
         """Return the expression that a variable or an element of a tuple is bound to, through other

@@ -32,7 +32,7 @@ from usmp.relax.transform.qdq.tables import match_table
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import nodes_of
 from usmp.tir.op_names import op_name
-from usmp.tir.spans import keeps_span
+from usmp.tir.spans import bound_spans, function_with_spans, joined_or, keeps_span
 
 _MATCHERS: tuple[Matcher, ...] = (
     *COMMUTING,
@@ -87,6 +87,13 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
         super().__init__(mod)
         self.graph = Graph(self.builder_, self.lookup_binding, _match)
 
+    def visit_function_(self, function: relax.Function) -> relax.Function:
+        """Rewrite a function, and give its integers the spans of the operators they compute."""
+        rewritten = super().visit_function_(function)
+        own = bound_spans(rewritten)
+        spans = {v: joined_or(s, *filter(None, [own.get(v)])) for v, s in self.graph.spans.items()}
+        return function_with_spans(rewritten, spans)
+
     def visit_binding_block_(self, block: relax.BindingBlock) -> relax.BindingBlock:
         """Rewrite a block; its matched integers are visible only inside."""
         return self._visit(super().visit_binding_block_, block)
@@ -109,7 +116,10 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
         except RecursionError:
             # Hundreds of float operators in a row; they stay in float.
             integers = None
-        return call if integers is None else integers
+        if integers is None:
+            return call
+        self.graph.end(integers, call)
+        return integers
 
     def _visit(
         self, visit: Callable[[relax.BindingBlock], relax.BindingBlock], block: relax.BindingBlock
@@ -151,4 +161,4 @@ def _of_integers(graph: Graph, call: Call) -> relax.Expr:
     data = operands.integers(graph, call.args[0])
     if data is None:
         return call
-    return Call(call.op, [data.emit(graph.builder), *call.args[1:]], call.attrs, call.ty_args)
+    return Call(call.op, [data.emit(graph), *call.args[1:]], call.attrs, call.ty_args)

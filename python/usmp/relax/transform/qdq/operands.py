@@ -36,11 +36,11 @@ class IntegerTensor:
     quantization: Quantization
     moves: tuple[tuple[Move, int], ...] = ()
 
-    def emit(self, builder: relax.BlockBuilder) -> relax.Expr:
+    def emit(self, graph: Graph) -> relax.Expr:
         """Emit the moves, and return the integers that the operator reads."""
         value = self.source
         for move, fill in self.moves:
-            value = builder.emit(move.rebuild(value, fill))
+            value = graph.emit(move.result, move.rebuild(value, fill))
         return value
 
     @property
@@ -150,7 +150,7 @@ def _quantized_operand(graph: Graph, expr: relax.Expr) -> Operand | None:
     """Return an operand as integers of one scale, computed or constant."""
     data = integers(graph, expr)
     if data is not None:
-        return data.emit(graph.builder), data.quantization
+        return data.emit(graph), data.quantization
     stored = integer_constant(graph, expr)
     if stored is None or not stored.quantization.is_per_tensor:
         return None

@@ -23,6 +23,7 @@ from usmp.relax.transform.qdq.operands import (
     quantized_operands,
 )
 from usmp.relax.transform.qdq.weights import is_supported, rescale_and_bias, with_bias
+from usmp.tir.spans import AnySpan
 
 
 def match_matrix_product(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
@@ -45,7 +46,7 @@ def match_matrix_product(graph: Graph, expr: relax.Expr, output: Output) -> rela
     stored_rows = _as_stored(graph, data, depth)
     if stored_rows is not None:
         data, values = stored_rows[0], values[:, stored_rows[1]]
-    value = data.emit(graph.builder)
+    value = data.emit(graph)
     result = quantized.fully_connected(
         graph.builder,
         reshaped(graph.builder, value, (prod(shape_of(value)) // depth, depth)),
@@ -65,9 +66,11 @@ def _as_stored(
     a permuted row, so that weights are permuted instead. Return None for other moves."""
     moves = [move for move, _ in data.moves]
     source = data.source
+    spans: list[AnySpan | None] = []
     # Include moves of integers, because moves before R.quantize were rewritten into them.
     while (move := move_of(graph, source)) is not None and _keeps_elements(move):
         moves.insert(0, move)
+        spans.append(graph.span_of(move.result))
         source = move.source
     kept = list(takewhile(_keeps_elements, reversed(moves)))[::-1]
     if len(kept) < len(data.moves) or not any(move.order for move in kept):
@@ -78,6 +81,7 @@ def _as_stored(
     rows = elements.reshape(-1, depth)
     if not np.array_equal(rows, rows[0] + np.arange(len(rows))[:, None] * depth):
         return None
+    graph.folded.extend(spans)
     return IntegerTensor(source, data.quantization), np.argsort(rows[0])
 
 

@@ -30,7 +30,7 @@ def match_average_pool(graph: Graph, expr: relax.Expr, output: Output) -> relax.
     before, after = data.quantization, output.quantization
     if "int16" in (before.dtype, after.dtype):
         return None
-    image = reshaped(graph.builder, data.emit(graph.builder), shape)
+    image = reshaped(graph.builder, data.emit(graph), shape)
     count = prod(window.kernel)
     check_int32_range(count * farthest(before), before.scale / after.scale / count)
     counts_padding = bool(call.attrs.count_include_pad)
@@ -68,7 +68,7 @@ def match_reduction(graph: Graph, expr: relax.Expr, output: Output) -> relax.Exp
     ratio = before.scale / after.scale
     check_int32_range(count * farthest(before), ratio if is_sum else ratio / count)
     function = quantized.reduce_sum if is_sum else quantized.mean
-    value = data.emit(graph.builder)
+    value = data.emit(graph)
     result = clamped(
         graph, function(graph.builder, value, list(axes), before, after, output.rounding), output
     )

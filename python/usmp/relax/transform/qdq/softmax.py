@@ -34,7 +34,7 @@ def match_softmax(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr 
         return None
     before, after = data.quantization, output.quantization
     rows = (prod(shape[:axis]), shape[axis])
-    value = reshaped(graph.builder, data.emit(graph.builder), rows)
+    value = reshaped(graph.builder, data.emit(graph), rows)
     is_usual = after == Quantization("int8", (2.0**-8,), (-128,))
     wide = quantized.softmax(graph.builder, value, before, after if is_usual else _FINE, 1.0)
     if is_usual:

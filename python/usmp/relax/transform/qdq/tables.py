@@ -34,7 +34,7 @@ def match_table(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | 
     if data is None or data.quantization.dtype not in ("int8", "uint8"):
         return None
     table = _table(function, data, output)
-    value = data.emit(graph.builder)
+    value = data.emit(graph)
     # A scalar constant with more axes than the tensor adds axes, which a table cannot do.
     if table is None or shape_of(value) != shape_of(expr):
         return None
