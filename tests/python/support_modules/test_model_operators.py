@@ -6,6 +6,7 @@ import io
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 from tvm.ir.transform import PassContext
@@ -14,6 +15,7 @@ import usmp
 from conftest import ROOT
 from support.accelerator_models import CONV2D, registered
 from support.lazy import lazy
+from support.onnx_models import Graph
 from support.small_digits import small_convolutions
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.report import print_memory_summary, print_operators
@@ -114,6 +116,20 @@ def test_nodes_of_onnx_files(tmp_path):
     ]
     # Nothing runs for a reshape: it is with what reads its result.
     assert [o["model_operators"] for o in module["operators"]] == [[0, 1, 2], [3, 4]]
+
+
+def test_nodes_between_quantizers_are_first(tmp_path):
+    graph = Graph()
+    x = graph.through(graph.input("x", [1, 2, 4, 4]), 0.5)
+    weights = graph.dequantize(graph.constant(np.ones((2, 2, 1, 1), np.int8)), 0.5, 0)
+    y = graph.node("Relu", graph.node("Conv", x, weights))
+    graph.rename(graph.through(y, 0.25), "y")
+    (tmp_path / "net.onnx").write_bytes(graph.model("y"))
+    with PassContext(config={"tir.usmp.streaming": False}):
+        factory = usmp.build(tmp_path / "net.onnx")
+    made_from = [o["model_operators"] for o in factory.metadata["modules"]["default"]["operators"]]
+    assert made_from == [[0], [3, 4, 1, 2, 5, 6]]
+    assert "  /* operators 3 Conv, 4 Relu (2x4x4) */\n" in factory.source
 
 
 @pytest.mark.slow

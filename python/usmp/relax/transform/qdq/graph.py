@@ -120,12 +120,11 @@ class Graph:
         bound = self.lookup(integers)
         if isinstance(bound, tvm.ir.Var):
             return self._computing(bound)
-        if op_name(bound) in RESHAPES and integers not in self.spans:
-            source = bound.args[0]
-            is_computed = isinstance(source, tvm.ir.Var) and self.lookup(source) is not None
-            if is_computed and not is_of_model(bound.span):
-                return self._computing(source)
-        return integers
+        if bound is None or integers in self.spans or op_name(bound) not in RESHAPES:
+            return integers
+        source = bound.args[0]
+        is_computed = isinstance(source, tvm.ir.Var) and self.lookup(source) is not None
+        return self._computing(source) if is_computed and not is_of_model(bound.span) else integers
 
     def _spans_behind(self, real: relax.Expr) -> Iterator[AnySpan | None]:
         """Yield the spans of the calls that compute a float tensor, back to R.dequantize or to
@@ -137,11 +136,10 @@ class Graph:
                 continue
             seen.add(expr)
             bound = self.lookup(expr) if isinstance(expr, tvm.ir.Var) else expr
-            if op_name(bound) == "relax.dequantize":
-                yield bound.span
-            elif bound is not None and (expr.same_as(real) or expr not in self.computed):
+            is_border = op_name(bound) == "relax.dequantize"
+            if is_border or expr.same_as(real) or expr not in self.computed:
                 yield getattr(bound, "span", None)
-                pending += nodes_of(bound, tvm.ir.Var)
+                pending += [] if is_border or bound is None else nodes_of(bound, tvm.ir.Var)
 
     def resolve(self, expr: relax.Expr) -> relax.Expr:
         """Return the expression that a variable or an element of a tuple is bound to, through other
