@@ -142,4 +142,6 @@ def _name(operator: Operator) -> str:
 
 def _gives(operator: Operator) -> str:
     outputs = operator["outputs"]
-    return f" ({shape_words(outputs[0]['shape'])})" if outputs else ""
+    # A file may have no types, which is no scalar.
+    is_known = bool(outputs) and outputs[0].get("dtype") != "unknown"
+    return f" ({shape_words(outputs[0]['shape'])})" if is_known else ""

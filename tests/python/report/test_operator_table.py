@@ -157,6 +157,8 @@ def test_titles_have_no_quantizers_beside_others():
     assert titles([nodes[0], nodes[4]]) == (
         "operators 0 DequantizeLinear, 4 QuantizeLinear (25x5x64)"
     )
+    unknown = {**nodes[2], "outputs": [{"name": "y", "dtype": "unknown", "shape": []}]}
+    assert titles([unknown]) == "operator 2 Conv"
     # A run goes on over the quantizers in it.
     again = [model_operator(5 + n, kind, [], "y") for n, kind in enumerate(QDQ)]
     assert title_names([*nodes, *again]) == "2 Conv to 8 Relu"
