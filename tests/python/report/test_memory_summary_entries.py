@@ -14,6 +14,8 @@ def entry(name: str, io: int = 8, state: int = 0, *others: str) -> dict[str, Any
         "io_size_bytes": io,
         "state_size_bytes": state,
         "concurrent_with": list(others),
+        "inputs": {},
+        "outputs": {},
     }
 
 
