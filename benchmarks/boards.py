@@ -46,7 +46,7 @@ def main(paths: list[str]) -> None:
 
 def measured(path: Path, mod: object, board: Board) -> list[str]:
     """Return the cells of one model on one board."""
-    with PassContext(config={"tir.usmp.streaming": False}):
+    with PassContext(disabled_pass=["StreamOperators"]):
         factory = usmp.build(mod, board=board)
     fast, small = (program(factory, board, option) for option in ("-O2", "-Os"))
     inputs = random_inputs(factory)

@@ -1,11 +1,11 @@
 """Compare the instructions of each operator on emulated boards with those of CMSIS-NN.
 
     python benchmarks/kernels.py MODEL.tflite ... [--board NAME ...] [--target "c -mcpu=generic"]
-        [--pass-config NAME=VALUE ...] [--summary]
+        [--pass-config NAME=VALUE ...] [--disabled-pass NAME ...] [--summary]
 
 Each model is compiled for each board, built with -O2, and run on random inputs in QEMU. Operators
-are measured in a build with `tir.usmp.profile`, which does not inline them; "whole model" is an
-ordinary build. CMSIS-NN's figures are recorded (see `cmsis_nn.py`). An operator that computes
+are measured in a build with `tir.usmp.debug=profile`, which does not inline them; "whole model" is
+an ordinary build. CMSIS-NN's figures are recorded (see `cmsis_nn.py`). An operator that computes
 several layers is compared with their sum. "MACs" exclude removed channels. "cycles/MAC" is the
 estimate of llvm-mca for the operator's inner loop, if it is installed and knows the core.
 """
@@ -32,6 +32,7 @@ import usmp
 from usmp.boards.board import BOARDS, Board, board_named
 from usmp.boards.emulator import EmulatedModule
 from usmp.boards.profile_board import profile_on_board
+from usmp.current_context import changed_context
 from usmp.driver.options.pass_config import pass_context
 from usmp.runtime import OperatorProfile
 
@@ -77,6 +78,7 @@ def main() -> None:
     parser.add_argument("--board", nargs="+", choices=names, default=names, help="(all)")
     parser.add_argument("--target", default="c", help='"c -mcpu=generic" is portable C (c)')
     parser.add_argument("--pass-config", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--disabled-pass", action="append", default=[], metavar="NAME")
     parser.add_argument("--summary", action="store_true", help="no table of operators")
     options = parser.parse_args()
     boards = [board_named(name) for name in options.board]
@@ -90,7 +92,7 @@ def main() -> None:
         mod = usmp.import_model(path)
         for board in boards:
             with_cycles = reasons[board.core] is None and not options.summary
-            with PassContext(config=config):
+            with PassContext(config=config, disabled_pass=options.disabled_pass):
                 result = measured(path.stem, mod, board, options.target, with_cycles)
             results.append(result)
             if not options.summary:
@@ -105,7 +107,7 @@ def measured(model: str, mod: IRModule, board: Board, target: str, with_cycles: 
     metadata = factory.metadata["modules"]["default"]
     inputs = random_inputs(factory)
     instructions = EmulatedModule(factory.files(), metadata, board).run([inputs]).instructions[0]
-    with PassContext(config={**PassContext.current().config, "tir.usmp.profile": True}):
+    with changed_context(config={**PassContext.current().config, "tir.usmp.debug": ["profile"]}):
         factory = usmp.build(mod, target, board=board)
     metadata = factory.metadata["modules"]["default"]
     operators = profile_on_board(factory.files(), metadata, board, inputs).operators

@@ -37,8 +37,8 @@ ALGORITHMS = ("greedy_by_size", "greedy_by_conflicts", "hill_climb", "auto")
 ARENA_BYTES = 16 << 20
 
 
-ONE_AFTER_THE_OTHER = {"tir.usmp.use_workspace_io": True, "tir.usmp.streaming": False}
-"""Options without interleaved operators, so that all algorithms place the same buffers."""
+ONE_AFTER_THE_OTHER = ["StreamOperators"]
+"""Disabled passes: without interleaved operators, so that all algorithms place the same buffers."""
 
 
 def main(arguments: list[str]) -> None:
@@ -83,8 +83,8 @@ def searched_plan(path: str) -> tuple[MemoryPlan, float]:
         yield go_on
         seconds += time.process_time() - start
 
-    config = {**ONE_AFTER_THE_OTHER, "tir.usmp.algorithm": "auto"}
-    with PassContext(opt_level=3, config=config), watched(timed):
+    config = {"tir.usmp.use_workspace_io": True, "tir.usmp.algorithm": "auto"}
+    with PassContext(opt_level=3, config=config, disabled_pass=ONE_AFTER_THE_OTHER), watched(timed):
         plan = usmp.build(usmp.import_model(path)).memory_plan
     return plan, seconds
 
@@ -110,8 +110,8 @@ def print_peaks(paths: list[str]) -> None:
 
 def planned_bytes(path: str, algorithm: str) -> tuple[int, int]:
     """Return the peak of the workspace and its lower bound, in bytes."""
-    config = {**ONE_AFTER_THE_OTHER, "tir.usmp.algorithm": algorithm}
-    with PassContext(opt_level=3, config=config):
+    config = {"tir.usmp.use_workspace_io": True, "tir.usmp.algorithm": algorithm}
+    with PassContext(opt_level=3, config=config, disabled_pass=ONE_AFTER_THE_OTHER):
         factory = usmp.build(usmp.import_model(path))
     plan = factory.memory_plan
     pools = [pool.name for pool in factory.interface.pools if not pool.is_constant]

@@ -4,7 +4,7 @@
     python benchmarks/overlap.py --speed [--flags=-O2] MODEL ...
 
 The table has peak workspace bytes, inputs and outputs included (`tir.usmp.use_workspace_io`):
-without `tir.usmp.overlap` and `tir.usmp.streaming`, with the first, and with both, the default. It
+without `OverlapInputsAndOutputs` and `StreamOperators`, with the first, and with both. It
 also has the lower bound of the last plan; the lower bound over all choices of interleaved
 operators; the peak if the application passes the inputs row by row, where possible; and the arena
 of TFLite Micro's interpreter for the same file, and the tensors in it ("head"). The last line is
@@ -63,14 +63,10 @@ def built(
     stream_inputs: Sequence[str] = (),
 ) -> usmp.AOTExecutorFactoryModule:
     """Build the model with inputs and outputs in its workspace, except inputs passed by rows."""
-    options = {
-        "use_workspace_io": True,
-        "overlap": overlap,
-        "streaming": streaming,
-        "stream_inputs": list(stream_inputs),
-    }
-    config = {f"tir.usmp.{name}": value for name, value in options.items()}
-    with PassContext(opt_level=3, config=config):
+    config = {"tir.usmp.use_workspace_io": True, "tir.usmp.stream_inputs": list(stream_inputs)}
+    passes = {"OverlapInputsAndOutputs": overlap, "StreamOperators": streaming}
+    disabled = [name for name, runs in passes.items() if not runs]
+    with PassContext(opt_level=3, config=config, disabled_pass=disabled):
         return usmp.build(mod, target, executor=executor)
 
 

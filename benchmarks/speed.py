@@ -60,7 +60,7 @@ def main() -> None:
 
 def measured(path: Path, flags: list[str]) -> tuple[bool, dict[str, float]]:
     """Return whether our outputs equal TFLite Micro's, and the microseconds of a run by name."""
-    with PassContext(config={"tir.usmp.streaming": False}):
+    with PassContext(disabled_pass=["StreamOperators"]):
         factory = usmp.build(usmp.import_model(path))
     inputs = random_inputs(factory)
     micro = runtime.Interpreter.from_bytes(path.read_bytes(), arena_size=ARENA_BYTES)

@@ -1,6 +1,6 @@
 """Which operator takes the most? Time on this host, and instructions on a Cortex-M3 in QEMU.
 
-A model that is built with `tir.usmp.profile` calls a function before and after each operator.
+A model that is built with `tir.usmp.debug=profile` calls a function before and after each operator.
 `tvmc run --profile` prints a table of what is found here; docs/profiling.md says more.
 
     python examples/10_profile.py
@@ -20,7 +20,7 @@ DIGITS = Path(__file__).parent / "digits"
 BOARD = board_named("mps2-an385")  # a Cortex-M3
 IMAGE = {"image": np.load(DIGITS / "test_images.npz")["images"][:1]}
 
-with PassContext(config={"tir.usmp.profile": True}):
+with PassContext(config={"tir.usmp.debug": ["profile"]}):
     for_host = usmp.build(DIGITS / "digits_int8.tflite")
     for_board = usmp.build(DIGITS / "digits_int8.tflite", board=BOARD)
 

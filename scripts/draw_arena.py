@@ -1,15 +1,15 @@
 """Draw the workspace of the digits model over time, planned in three ways, for the README.
 
 Write docs/images/arena-light.svg and docs/images/arena-dark.svg: the plans of `usmp.build` without
-`tir.usmp.overlap` and `tir.usmp.streaming`, with the first option, and with both. Inputs and
-outputs are in the workspace.
+the passes `OverlapInputsAndOutputs` and `StreamOperators`, with the first, and with both. Inputs
+and outputs are in the workspace.
 
     python scripts/draw_arena.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import combinations
@@ -28,9 +28,9 @@ TOP, BOTTOM = 48, 290
 PANEL_WIDTH = 250
 LEFT = (50, 370, 690)
 PANELS = (
-    ("Tensors share memory", {"overlap": False, "streaming": False}),
-    ("Outputs over inputs", {"overlap": True, "streaming": False}),
-    ("Row by row", {"overlap": True, "streaming": True}),
+    ("Tensors share memory", ["OverlapInputsAndOutputs", "StreamOperators"]),
+    ("Outputs over inputs", ["StreamOperators"]),
+    ("Row by row", []),
 )
 """Title and pass options of each panel."""
 
@@ -99,14 +99,13 @@ class Arena:
     peak: int
 
 
-def plan_of_digits(options: Mapping[str, bool]) -> Arena:
-    """Plan the workspace of the digits model.
+def plan_of_digits(disabled_pass: Sequence[str]) -> Arena:
+    """Plan the workspace of the digits model without some passes.
 
     A step ends wherever a live range begins or ends.
     """
-    options = {**options, "use_workspace_io": True}
-    config = {f"tir.usmp.{name}": value for name, value in options.items()}
-    with tvm.transform.PassContext(config=config):
+    config = {"tir.usmp.use_workspace_io": True}
+    with tvm.transform.PassContext(config=config, disabled_pass=list(disabled_pass)):
         plan = usmp.build(ROOT / "examples/digits/digits_int8.tflite").memory_plan
     buffers = sorted(
         (buffer for buffer in plan.buffers if buffer.pool_name == POOL),

@@ -28,7 +28,7 @@ from usmp.boards.board_targets import board_targets
 from usmp.boards.plan_for_board import PlanForBoard
 from usmp.codegen.c.names import symbol_prefix
 from usmp.current_context import changed_context, in_current_context, with_core_of_options
-from usmp.names import FAST, FLOAT
+from usmp.names import FAST, FLOAT, POISON_DEAD_BYTES, PROFILE
 from usmp.objects.target.cores import core_of
 from usmp.objects.target.described_target import OneTarget
 from usmp.objects.target.targets import BuildTargets, parse_targets
@@ -324,9 +324,9 @@ def planning_passes(board: Board | None, prefix: str = "tvmgen_default") -> list
         # Lower what could not be planned: allocations without an upper bound.
         LowerDynamicAllocations(),
         # In a debug build, overwrite dead bytes, so that a wrong plan gives a wrong result.
-        *([PoisonDeadBytes()] if options.poison_dead_bytes else []),
+        *([PoisonDeadBytes()] if POISON_DEAD_BYTES in options.debug else []),
         # Call hooks after all other passes that add statements, which stay outside of hooks.
-        *([CallOperatorHooks(prefix)] if options.profile else []),
+        *([CallOperatorHooks(prefix)] if PROFILE in options.debug else []),
         # Last, because analyses cannot see through the merged parameters.
         *([] if options.code == FAST else [MergeSimilarFunctions(options.code)]),
     ]

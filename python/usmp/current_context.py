@@ -1,4 +1,4 @@
-"""The names of TVM 0.18 in a PassContext: their translation, and messages about them."""
+"""The old names in a PassContext, mostly of TVM 0.18: their translation, and messages."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tvm.ir.transform import Pass, PassContext
 
 from usmp import transform
 from usmp.aot import transform as aot_transform
+from usmp.names import OPTIONAL_PASSES
 from usmp.objects.target.targets import BuildTargets, parse_targets
-from usmp.planning.search.stage import stage_classes
 from usmp.relax import transform as relax_transform
 from usmp.tvm018 import DISABLED_PASSES, MAPPED, OPT_LEVELS, OldName, find
 from usmp.tvm018.current_options import cmsis_nn_core, current_options, refusal
@@ -26,7 +26,6 @@ from usmp.tvm018.pass_options import (
     FROM_4,
     NEEDED_PASS,
     OPT_LEVEL,
-    OPTIONAL_PASSES,
     REQUIRED_PASS,
     UNKNOWN_PASS,
 )
@@ -93,16 +92,16 @@ def current_context() -> tuple[PassContext, list[WrittenName]]:
         them.
     """
     context = PassContext.current()
-    config, old_options = current_options(context.config)
+    options = current_options(context.config)
     level = str(context.opt_level)
     old_level = find(OPT_LEVELS, OPT_LEVEL, _range_of_level(context.opt_level))
     disabled_names = [str(name) for name in context.disabled_pass if str(name)]
-    disabled, old_passes = _disabled_passes(disabled_names)
+    disabled, old_passes = _disabled_passes([*disabled_names, *options.disabled_pass])
     if old_level is not None and old_level.verdict == MAPPED:
         disabled += _disabled_passes([_FUSE_OPS])[0]
     required = [str(name) for name in context.required_pass]
     old = [
-        *old_options,
+        *options.old,
         *old_passes,
         *([] if old_level is None else [WrittenName(old_level, level)]),
         *(WrittenName(REQUIRED_PASS, name) for name in required),
@@ -116,7 +115,7 @@ def current_context() -> tuple[PassContext, list[WrittenName]]:
         opt_level=context.opt_level if old_level is None else 3,
         disabled_pass=list(dict.fromkeys(disabled)),
         instruments=list(context.instruments),
-        config=config,
+        config=options.options,
     )
     return changed, old
 
@@ -145,11 +144,10 @@ def _disabled_passes(names: Iterable[str]) -> tuple[list[str], list[WrittenName]
     """Return the passes to leave out, and the names to report to the user."""
     disabled: list[str] = []
     old: list[WrittenName] = []
-    optional_stages = {stage.pass_name for stage in stage_classes() if stage.is_optional}
     for name in names:
         own = name.rpartition(".")[2]
         row = find(DISABLED_PASSES, f"{DISABLED_PASS}={name}")
-        if own in OPTIONAL_PASSES or _PREFIX + own in optional_stages:
+        if own in OPTIONAL_PASSES:
             disabled.append(_PREFIX + own)
         elif own in PASSES:
             old.append(WrittenName(NEEDED_PASS, name))

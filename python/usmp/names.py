@@ -6,7 +6,7 @@ help, lists and completions of the command line are fast.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 TARGETS = {
@@ -63,7 +63,10 @@ ALGORITHMS = {
 
 PREFERENCE, COST = "preference", "cost"
 
-PLACEMENTS = (PREFERENCE, COST)
+PLACEMENTS = {
+    PREFERENCE: "in the first pool of the list with room",
+    COST: "where their accesses take the fewest cycles",
+}
 """Values of `tir.usmp.placement`, the default first."""
 
 RAM, BALANCED, SPEED = "ram", "balanced", "speed"
@@ -71,12 +74,20 @@ RAM, BALANCED, SPEED = "ram", "balanced", "speed"
 BALANCED_PERCENT = 105
 """Memory that `balanced` may take, in percent of the least memory."""
 
-OPTIMIZE = (RAM, BALANCED, SPEED)
+OPTIMIZE = {
+    RAM: "faster schedules take no more memory",
+    BALANCED: f"faster schedules take at most {BALANCED_PERCENT - 100} % more memory",
+    SPEED: "the fastest schedules that fit the pools",
+}
 """Values of `tir.usmp.optimize`, the default first."""
 
 FAST, SMALL = "fast", "small"
 
-CODE = (BALANCED, FAST, SMALL)
+CODE = {
+    BALANCED: "operators that rarely run share code",
+    FAST: "no operators share code",
+    SMALL: "all operators that differ in sizes only share code",
+}
 """Values of `tir.usmp.code`, the default first."""
 
 BOUND, EXPRESSION = "bound", "expression"
@@ -101,13 +112,27 @@ def stages_in_order(stages: Collection[str]) -> list[str]:
     return [stage for stage in STAGES if stage in stages]
 
 
-DYNAMIC = (BOUND, EXPRESSION)
-"""Values of `tir.usmp.dynamic`, the default first."""
-
 ARENA, WORKSPACE_FUNCTIONS = "arena", "TVMBackendAllocWorkspace"
 
 DYNAMIC_ALLOCATORS = (ARENA, WORKSPACE_FUNCTIONS)
-"""Values of `tir.usmp.dynamic_allocator`, the default first."""
+"""Allocators of buffers whose size has no upper bound."""
+
+DYNAMIC = {
+    BOUND: "offsets are those of a plan at the largest sizes",
+    EXPRESSION: "a run computes the offsets from its sizes",
+    WORKSPACE_FUNCTIONS: "TVM's runtime gives buffers without a bound, in place of an arena",
+}
+"""Words of `tir.usmp.dynamic`, the default first."""
+
+PROFILE, POISON_DEAD_BYTES = "profile", "poison_dead_bytes"
+VERIFY_KERNELS = "verify_kernels"
+
+DEBUG = {
+    PROFILE: "the code calls functions of the application before and after each operator",
+    POISON_DEAD_BYTES: "the code overwrites dead bytes after each operator",
+    VERIFY_KERNELS: "the build runs each kernel on this host beside the operator that it replaces",
+}
+"""Words of `tir.usmp.debug`."""
 
 DEFAULT_ARENA_BYTES = 64 * 2**20
 """Size of the arena of a model on hosts; unused pages take no RAM."""
@@ -159,7 +184,8 @@ class PassOption:
     type_name
         name of the type of its value.
     values
-        its possible values; empty if they cannot be listed.
+        its possible values with what each does, "" if the description says it; empty if they
+        cannot be listed.
     default
         value if the option is not given; None for no value.
     description
@@ -167,115 +193,97 @@ class PassOption:
     """
 
     type_name: str
-    values: tuple[str, ...]
+    values: Mapping[str, str]
     default: str | None
     description: str
 
 
-_SWITCH = ("0", "1")
+_SWITCH = {"0": "", "1": ""}
+
+LIST_TYPE = "Array<str>"
+"""Name of the type of an option that is a list of words."""
 
 PASS_OPTIONS = {
     "tir.usmp.enable": PassOption(
         "bool",
-        _SWITCH,
+        {"1": "", "0": "greedy_by_size, without overlap, streaming or another order of operators"},
         "1",
-        "0 is greedy_by_size without overlap, streaming or another order",
+        "plan with all optimizations",
     ),
     "tir.usmp.algorithm": PassOption(
-        "str", tuple(ALGORITHMS), DEFAULT_ALGORITHM, "what places the buffers"
+        "str",
+        dict.fromkeys(ALGORITHMS, ""),
+        DEFAULT_ALGORITHM,
+        "what places the buffers, see tvmc list algorithms",
+    ),
+    "tir.usmp.custom_algorithm": PassOption(
+        "str", {}, None, "an algorithm of your own, registered as tir.usmp.algo.NAME"
     ),
     "tir.usmp.use_workspace_io": PassOption(
-        "bool", _SWITCH, "0", "1 places inputs and outputs in the workspace too"
+        "bool", _SWITCH, "0", "place inputs and outputs in the workspace too"
     ),
     "tir.usmp.preserve_inputs": PassOption(
-        "bool", _SWITCH, "0", "1 keeps inputs in the workspace intact to the end of a run"
-    ),
-    "tir.usmp.overlap": PassOption(
-        "bool",
-        _SWITCH,
-        "1",
-        "0 lets no output overwrite what its operator has read of a dying input, for comparison",
-    ),
-    "tir.usmp.order_operators": PassOption(
-        "bool", _SWITCH, "1", "0 runs the operators in the order in which the model has them"
-    ),
-    "tir.usmp.streaming": PassOption(
-        "bool",
-        _SWITCH,
-        "1",
-        "0 runs each operator as a whole, instead of row by row where that takes less memory",
+        "bool", _SWITCH, "0", "keep inputs in the workspace intact to the end of a run"
     ),
     "tir.usmp.stream_inputs": PassOption(
-        "Array<str>",
-        (),
+        LIST_TYPE,
+        {},
         None,
-        "names of inputs (ENTRY.NAME if several entries have one) that the application gives row "
-        "by row; NAME:hop=N is a window of time, of which it gives the N rows that are new in each "
-        "run",
+        "inputs (ENTRY.NAME of several entries) that the application gives row by row; NAME:hop=N "
+        "is a window, of which it gives the N rows that are new in each run",
     ),
     "tir.usmp.stream_outputs": PassOption(
-        "Array<str>",
-        (),
-        None,
-        "names of outputs (ENTRY.NAME if several entries have one) that the application takes row "
-        "by row",
+        LIST_TYPE, {}, None, "outputs that the application takes row by row"
+    ),
+    "tir.usmp.placement": PassOption(
+        "str", PLACEMENTS, PREFERENCE, "which of several pools a buffer lies in"
+    ),
+    "tir.usmp.time_budget": PassOption(
+        "str", {}, None, "when all searches end, as 10s; without it, fixed work ends them"
+    ),
+    "tir.usmp.optimize": PassOption(
+        "str", OPTIMIZE, RAM, "how much memory a faster schedule of an operator may take"
     ),
     "tir.usmp.max_extra_macs": PassOption(
         "percentage",
-        (),
+        {},
         None,
-        "such as 10%: more multiply-accumulates, for strips whose borders are computed again",
+        "how many more multiply-accumulates may save memory, as 10%, for strips of images whose "
+        "borders are computed again",
     ),
-    "tir.usmp.prune_constant_channels": PassOption(
-        "bool", _SWITCH, "1", "0 keeps channels that are constant or that nothing reads"
-    ),
-    "tir.usmp.optimize": PassOption(
-        "str",
-        OPTIMIZE,
-        RAM,
-        "fewer instructions: as far as they take no memory, at most 5 %, or any that fits",
-    ),
-    "tir.usmp.code": PassOption(
-        "str",
-        CODE,
-        BALANCED,
-        "operators that differ in sizes only share code: those that rarely run, none, or all",
-    ),
+    "tir.usmp.code": PassOption("str", CODE, BALANCED, "which operators share code"),
     "tir.usmp.dynamic": PassOption(
-        "str",
-        DYNAMIC,
-        BOUND,
-        "offsets where sizes are known at run time only: those at the largest sizes, or computed",
+        LIST_TYPE, DYNAMIC, BOUND, "where buffers lie whose sizes only a run knows"
     ),
-    "tir.usmp.dynamic_allocator": PassOption(
-        "str",
-        DYNAMIC_ALLOCATORS,
-        ARENA,
-        "what gives buffers whose size has no bound: an arena of the application, or TVM's runtime",
-    ),
-    "tir.usmp.custom_algorithm": PassOption(
-        "str", (), None, "an algorithm of your own, registered as tir.usmp.algo.NAME"
-    ),
-    "tir.usmp.placement": PassOption(
-        "str",
-        PLACEMENTS,
-        PREFERENCE,
-        "cost puts buffers where their accesses take the fewest cycles",
-    ),
-    "tir.usmp.time_budget": PassOption(
-        "str", (), None, "such as 10s: the time for all searches; else fixed work ends them"
-    ),
-    "tir.usmp.poison_dead_bytes": PassOption(
-        "bool", _SWITCH, "0", "1 for debugging: the code overwrites dead bytes after each operator"
-    ),
-    "tir.usmp.verify_kernels": PassOption(
-        "bool",
-        _SWITCH,
-        "0",
-        "1 runs each kernel and the operator that it replaces on this host, and compares the bytes",
-    ),
-    "tir.usmp.profile": PassOption(
-        "bool", _SWITCH, "0", "1 calls functions of the application before and after each operator"
-    ),
+    "tir.usmp.debug": PassOption("Array<str>", DEBUG, None, "what helps to find faults"),
 }
 """The options of the planner; `usmp.registration` registers them with TVM by their types."""
+
+OVERLAP_INPUTS_AND_OUTPUTS = "OverlapInputsAndOutputs"
+ORDER_OPERATORS, STREAM_OPERATORS = "OrderOperators", "StreamOperators"
+PRUNE_CONSTANT_CHANNELS = "PruneConstantChannels"
+
+OPTIONAL_PASSES = {
+    "ChooseSchedules": "choose the fastest schedule of an operator that memory allows",
+    "ConvertImageLayout": "convert float convolutions from NCHW to NHWC",
+    "ConvertQDQToIntegers": "replace operators between dequantize and quantize by integer ones",
+    "ExtendStates": "keep states apart from their concatenations if several entries then need less",
+    "FoldConstants": "compute operators on constants while the model is compiled",
+    "FoldPadding": "fold padding with zeros into the convolutions that read it",
+    "FoldUnchangedStates": "make states that the model never changes constants",
+    "FuseEntries": "fuse all operators of several entries if that takes no more memory",
+    "FuseRecordedOperators": "fuse operators into one function where that takes no more memory",
+    "FuseSlices": "fuse a slice with the operator whose result it reads",
+    "FuseWindowSlices": "fuse an operator that copies parts of a window with its reader",
+    "MergeSimilarFunctions": "share the code of operators that differ in sizes only",
+    "NormalizeCopies": "rewrite operators that only copy as slices and concatenations, or as views",
+    ORDER_OPERATORS: "run operators in the order that needs the least memory",
+    OVERLAP_INPUTS_AND_OUTPUTS: "let an output overwrite what its operator has read of an input",
+    PRUNE_CONSTANT_CHANNELS: "remove channels that are constant or that nothing reads",
+    "PushSliceThroughConcat": "slice the inputs of a concatenation instead of its result",
+    "ScheduleOperators": "compute element-wise stages where their results are read",
+    "SelectKernels": "replace operators by kernels for the core",
+    "SplitIntoStrips": "compute chains of operators in strips of images, if max_extra_macs allows",
+    STREAM_OPERATORS: "run consecutive operators row by row where that takes less memory",
+}
+"""Optimizations that `--disabled-pass` may leave out, because the result is right without them."""

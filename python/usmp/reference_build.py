@@ -16,26 +16,28 @@ from usmp.codegen.interface.accelerator_functions import accelerator_functions, 
 from usmp.codegen.model_library_format import tar_of
 from usmp.current_context import changed_context
 from usmp.executor_factory import AOTExecutorFactoryModule
-from usmp.names import FAST, NO_SHARING
+from usmp.names import (
+    FAST,
+    NO_SHARING,
+    OVERLAP_INPUTS_AND_OUTPUTS,
+    PRUNE_CONSTANT_CHANNELS,
+)
 from usmp.objects.attributes.module_attributes import REFERENCE_ATTR
 from usmp.passes import with_prim_funcs
 from usmp.plain.model_library_format import METADATA_FILE, largest_reference, reference_file
 from usmp.planning.search.stage import stage_classes
-from usmp.relax.transform.prune_constant_channels import OPTION as PRUNE
 from usmp.support.errors import FaultError
 from usmp.support.process.meanwhile import meanwhile
 from usmp.tir.tensor_intrin import without_intrinsics
 from usmp.tvm018.pass_options import CMSIS_NN_CONFIG
 
 _PREFIX = "tir.usmp."
-_OPTIONS = {
-    "tir.usmp.algorithm": NO_SHARING,
-    "tir.usmp.overlap": False,
-    "tir.usmp.order_operators": False,
-    "tir.usmp.streaming": False,
-    "tir.usmp.code": FAST,
-}
-_DISABLED_PASSES = ("usmp.SelectKernels", "usmp.MergeSimilarFunctions")
+_OPTIONS = {"tir.usmp.algorithm": NO_SHARING, "tir.usmp.code": FAST}
+_DISABLED_PASSES = (
+    f"usmp.{OVERLAP_INPUTS_AND_OUTPUTS}",
+    "usmp.SelectKernels",
+    "usmp.MergeSimilarFunctions",
+)
 """Passes that a reference build omits, besides stages of the search."""
 
 
@@ -118,9 +120,10 @@ def _plain_context(prune: bool) -> PassContext:
     current = PassContext.current()
     searched = {stage.pass_name for stage in stage_classes() if not stage.is_in_reference}
     config = {k: v for k, v in current.config.items() if k != CMSIS_NN_CONFIG}
-    kept = {k: v for k, v in config.items() if k == PRUNE or not k.startswith(_PREFIX)}
+    kept = {k: v for k, v in config.items() if not k.startswith(_PREFIX)}
+    pruning = [] if prune else [f"usmp.{PRUNE_CONSTANT_CHANNELS}"]
     return changed_context(
         instruments=[],
-        disabled_pass=[*current.disabled_pass, *_DISABLED_PASSES, *sorted(searched)],
-        config={**kept, **_OPTIONS, **({} if prune else {PRUNE: False})},
+        disabled_pass=[*current.disabled_pass, *_DISABLED_PASSES, *sorted(searched), *pruning],
+        config={**kept, **_OPTIONS},
     )

@@ -16,6 +16,7 @@ from usmp.support.distribution import load_library
 from usmp.tvm018 import PASS_CONFIGS
 from usmp.tvm018.global_functions import GLOBAL_FUNCTIONS
 from usmp.tvm018.old_name import REFUSED, OldName
+from usmp.tvm018.pass_options import RENAMED_CONFIGS
 
 PIPELINE = "usmp"
 """The name of `usmp.pipeline()` among TVM's pipelines."""
@@ -43,11 +44,11 @@ def register() -> None:
 
 
 def _register_pass_options() -> None:
-    """Register the options of this package with PassContext, and those of TVM 0.18, which builds
-    replace or refuse. Options that TVM has itself stay as they are."""
+    """Register the options of this package with PassContext, and old ones, which builds replace or
+    refuse. Options that TVM has itself stay as they are."""
     from tvm_ffi import get_global_func
 
-    types = dict.fromkeys((row.name for row in PASS_CONFIGS), "Any")
+    types = dict.fromkeys((row.name for row in (*PASS_CONFIGS, *RENAMED_CONFIGS)), "Any")
     types |= {name: option.type_name for name, option in PASS_OPTIONS.items()}
     get_global_func("usmp.register_pass_options")(types)
 

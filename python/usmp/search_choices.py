@@ -10,7 +10,7 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.names import EXPRESSION, PREFERENCE, WORKSPACE_IO
+from usmp.names import PREFERENCE, WORKSPACE_IO
 from usmp.objects.arguments.executor import executor_of
 from usmp.objects.attributes.compared import Alternative, Compared, with_compared
 from usmp.objects.schedule import FASTER_SCHEDULES_ATTR, SCHEDULE_ATTR
@@ -67,7 +67,7 @@ class SearchChoices(ModulePass):
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Return the module after all steps."""
-        options = planning_options(context.config)
+        options = planning_options(context)
         with planning_session(options.deadline()) as session:
             search = Search(session, options, self.steps, self.how)
             if not self.compare_workspace_io:
@@ -102,7 +102,7 @@ def _is_comparable(mod: IRModule, options: PlanningOptions) -> bool:
     inputs and outputs where they are.
     """
     is_elsewhere = not (options.use_workspace_io or options.streams_io)
-    is_elsewhere &= options.dynamic != EXPRESSION or not has_symbolic_sizes(mod)
+    is_elsewhere &= not options.computes_offsets or not has_symbolic_sizes(mod)
     is_quick = options.custom_algorithm is None and options.placement == PREFERENCE
     return is_elsewhere and is_quick and not executor_of(mod).is_packed
 

@@ -1,5 +1,5 @@
 # A window over three rows reads what is made row by row: of the tensor between, three rows are kept.
-# RUN: usmp-opt %s --passes=StreamOperators --pass-config tir.usmp.streaming=1 | filecheck %s
+# RUN: usmp-opt %s --passes=StreamOperators | filecheck %s
 
 from tvm.script import ir as I
 from tvm.script import tirx as T

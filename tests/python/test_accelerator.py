@@ -319,7 +319,7 @@ void tvmgen_default_accel_main_0(const float* input, float* output, void* device
   for (int i = 0; i < 64; ++i) output[i] = input[i] > 0 ? input[i] : 0;
 }
 """
-IN_PLACE = {"tir.usmp.use_workspace_io": True, "tir.usmp.poison_dead_bytes": True}
+IN_PLACE = {"tir.usmp.use_workspace_io": True, "tir.usmp.debug": ["poison_dead_bytes"]}
 
 
 def rectified(config, **facts):

@@ -65,7 +65,7 @@ STEPS = [
     "usmp.ChooseSchedules",
 ]
 """Passes and stages inside of the search."""
-POISON = {"tir.usmp.poison_dead_bytes": True}
+POISON = {"tir.usmp.debug": ["poison_dead_bytes"]}
 
 
 @tvm.ir.instrument.pass_instrument

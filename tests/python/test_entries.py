@@ -12,6 +12,7 @@ import usmp
 from conftest import ROOT
 from support import public_models
 from support.levels import number
+from support.planner_contexts import planner_context
 from support.small_digits import small_convolutions, small_digits
 from usmp import StateInfo
 from usmp.relax.entries import split_entries
@@ -60,7 +61,7 @@ class Counter:
 
 
 def build(model, config=None, **options):
-    with tvm.transform.PassContext(config={**CONFIG, **(config or {})}):
+    with planner_context({**CONFIG, **(config or {})}):
         return usmp.build(model, **options)
 
 
@@ -87,11 +88,10 @@ def test_models_in_one_archive_take_what_the_largest_takes(
 ):
     """It is also proved that no plan takes less."""
     streaming, peak = PEAKS[models][order]
-    config = {"tir.usmp.streaming": streaming}
+    changed = {} if streaming else {"disabled_pass": ("StreamOperators",)}
     paths = small_models if models == "small" else [shared_model(name) for name in MLPERF]
-    changed = {} if streaming else {"streaming": False}
     alone = {p.stem: public_models.build(p, use_workspace_io=True, **changed) for p in paths}
-    together = build(paths, config)
+    together = build(paths, changed)
     sizes = {pool.kind: pool.size_bytes for pool in together.interface.pools}
     each = [{p.kind: p.size_bytes for p in factory.interface.pools} for factory in alone.values()]
     assert sizes["workspace"] == max(size["workspace"] for size in each) == peak
@@ -119,7 +119,9 @@ def test_models_in_one_archive_take_what_the_largest_takes(
 @pytest.mark.parametrize("poison", [False, True], ids=["plain", "poison"])
 @pytest.mark.parametrize("target", ["c", "llvm"])
 def test_entries_share_a_state(target, poison):
-    factory = build(Counter, {"tir.usmp.poison_dead_bytes": poison}, target=target)
+    factory = build(
+        Counter, {"tir.usmp.debug": ["poison_dead_bytes"] if poison else []}, target=target
+    )
     module, random = factory.load(), np.random.default_rng(0)
     total = np.full(8, 0.5, np.float32)
     for _ in range(30):

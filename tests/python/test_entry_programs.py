@@ -26,6 +26,7 @@ from support.entry_models import (
     module_of,
 )
 from support.levels import sample, seeds
+from support.planner_contexts import planner_context
 from support.random_entries import draw_program
 from usmp import WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.runtime import HostModule
@@ -37,8 +38,8 @@ entries = cache(entry_model)
 
 
 def build(io: bool = False, streaming: bool = True, **arguments) -> usmp.AOTExecutorFactoryModule:
-    config = {"tir.usmp.use_workspace_io": io, "tir.usmp.streaming": streaming}
-    with PassContext(config=config):
+    disabled = [] if streaming else ["StreamOperators"]
+    with PassContext(config={"tir.usmp.use_workspace_io": io}, disabled_pass=disabled):
         return usmp.build(entries(), workspace_memory_pools=SRAM, **arguments)
 
 
@@ -81,10 +82,10 @@ def test_random_entries(seed):
     config = {
         "use_workspace_io": random.random() < 0.5,
         "algorithm": random.choice(["auto", "greedy_by_size", "hill_climb"]),
-        "overlap": random.random() < 0.8,
-        "poison_dead_bytes": random.random() < 0.5,
+        "disabled_pass": [] if random.random() < 0.8 else ["OverlapInputsAndOutputs"],
+        "debug": ["poison_dead_bytes"] if random.random() < 0.5 else [],
     }
-    with PassContext(config={f"tir.usmp.{name}": value for name, value in config.items()}):
+    with planner_context(config):
         concurrent = program.independent(random)
         factory = usmp.build(program.module(), workspace_memory_pools=SRAM, concurrent=concurrent)
     module, states = factory.load(), dict(program.states)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import tvm
 from tvm import relax
-from tvm.ir.transform import PassContext
 
 import usmp
 from support.levels import number
 from support.main_calls import called
+from support.planner_contexts import planner_context
 from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 
 pytestmark = pytest.mark.slow
@@ -74,8 +74,8 @@ def heads(net: Network, x: relax.Expr) -> relax.Expr:
 
 def built(mod: tvm.IRModule, **options):
     """With one operator after the other."""
-    options = {"streaming": False, **options}
-    with PassContext(opt_level=3, config={f"tir.usmp.{k}": v for k, v in options.items()}):
+    options["disabled_pass"] = ("StreamOperators", *options.get("disabled_pass", ()))
+    with planner_context(options, opt_level=3):
         return usmp.build(mod)
 
 
@@ -100,7 +100,7 @@ def test_outputs_are_the_same_in_less_memory(make, workspace_io, most):
     """At most so much of the peak in the importer's order."""
     mod = Network().finish(make)
     options = {"use_workspace_io": workspace_io}
-    kept, ordered = built(mod, order_operators=False, **options), built(mod, **options)
+    kept, ordered = built(mod, disabled_pass=("OrderOperators",), **options), built(mod, **options)
     x = np.random.default_rng(1).standard_normal((1, 4, WIDTH, WIDTH)).astype("float32")
     expected, got = kept.run({"x": x}), ordered.run({"x": x})
     assert list(got) == list(expected)
@@ -119,7 +119,7 @@ def test_outputs_are_the_same_in_less_memory(make, workspace_io, most):
 
 def test_metadata_tells_what_the_order_does():
     mod = Network().finish(inception)
-    kept, ordered = built(mod, order_operators=False), built(mod)
+    kept, ordered = built(mod, disabled_pass=("OrderOperators",)), built(mod)
     assert "operator_order" not in memory(kept)
     order = memory(ordered)["operator_order"]
     assert order["optimal"] is True
@@ -131,7 +131,9 @@ def test_metadata_tells_what_the_order_does():
 def test_bytes_of_its_own_for_every_buffer_keep_the_order():
     mod = Network().finish(inception)
     plain = built(mod, algorithm="no_sharing")
-    calls = [f.ir_mod[MAIN_FUNCTION_NAME] for f in (plain, built(mod, order_operators=False))]
+    calls = [
+        f.ir_mod[MAIN_FUNCTION_NAME] for f in (plain, built(mod, disabled_pass=("OrderOperators",)))
+    ]
     assert called(calls[0]) == called(calls[1])
 
 

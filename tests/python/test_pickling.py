@@ -28,6 +28,7 @@ import usmp_solver
 from conftest import ROOT
 from support.pickled import content, copies, parts
 from support.placement_graphs import graph, pool
+from support.planner_contexts import planner_context
 from usmp.algorithms import get_algorithm
 from usmp.algorithms.registry import plan_with
 from usmp.analysis import pool_usage
@@ -235,7 +236,7 @@ PARTS = [
     TVMCResult({"y": np.arange(3)}, [0.25, 0.5]),
     TVMCModel(tvm.IRModule({}), {"weights": np.arange(3)}),
     GrowthPolicy(),
-    planning_options({"tir.usmp.algorithm": "exact", "tir.usmp.time_budget": "1s"}),
+    planning_options(planner_context({"algorithm": "exact", "time_budget": "1s"})),
     board_named("mps2-an386"),
 ]
 SAMPLES = {

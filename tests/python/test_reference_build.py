@@ -8,12 +8,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-from tvm.ir.transform import PassContext
 
 import usmp
 from conftest import ROOT
 from support.accelerator_models import CONV2D, registered
 from support.entry_models import calls, entry_model
+from support.planner_contexts import planner_context
 from support.quantized_models.recurrent import Svdf, svdf
 from support.small_digits import small_digits
 from support.state_models import streaming_model
@@ -28,7 +28,7 @@ from usmp.runtime.compare import first_difference
 from usmp.runtime.reference import NoReference, reference_archive
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
-QUICK = {"tir.usmp.algorithm": "greedy_by_size", "tir.usmp.streaming": False}
+QUICK = {"tir.usmp.algorithm": "greedy_by_size", "disabled_pass": ["StreamOperators"]}
 FILE = "reference/default.tar.bz2"
 M55 = "c -mcpu=cortex-m55"
 
@@ -143,7 +143,7 @@ def test_entries_share_their_state():
 @pytest.mark.cc
 def test_new_rows_of_a_window():
     """The reference computes whole windows, which are full of zero points at the beginning."""
-    with PassContext(config={**QUICK, "tir.usmp.stream_inputs": ["image:hop=2"]}):
+    with planner_context({**QUICK, "tir.usmp.stream_inputs": ["image:hop=2"]}):
         factory = usmp.build(usmp.import_model(DIGITS), reference=True)
     (entry,) = read(factory.files()).module().entries.values()
     assert list(entry.inputs["image"].info.shape) == [1, 8, 8, 1]
@@ -165,7 +165,7 @@ def test_new_rows_of_a_window():
 @pytest.mark.slow
 def test_accelerators_are_called_in_the_same_way():
     """Else there is no reference: the user's functions are for the shapes of the archive."""
-    with registered(CONV2D), PassContext(config=QUICK):
+    with registered(CONV2D), planner_context(QUICK):
         factory = usmp.build(usmp.import_model(DIGITS), "accel,c", reference=True)
     files = factory.files()
     functions = [

@@ -20,6 +20,7 @@ from support.board_programs import require_board
 from support.c_program import SANITIZERS, build_program
 from support.compilers import require
 from support.levels import long_run
+from support.planner_contexts import planner_context
 from support.quantized_models.masks import IMAGE, image_to_mask
 from usmp.boards.board import board_named
 from usmp.boards.emulator import EmulatedModule
@@ -88,7 +89,7 @@ def model(stride: int) -> IRModule:
 @cache
 def expected(stride: int) -> bytes:
     """The mask, computed one operator after the other."""
-    factory = built(stride, streaming=False, overlap=False)
+    factory = built(stride, disabled_pass=("StreamOperators", "OverlapInputsAndOutputs"))
     (mask,) = factory.run({"t0": np.frombuffer(content(), np.int8).reshape(IMAGE.shape)}).values()
     return mask.tobytes()
 
@@ -98,7 +99,7 @@ def content() -> bytes:
 
 
 def built(stride: int, target: str = "c", **options: object) -> usmp.AOTExecutorFactoryModule:
-    with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
+    with planner_context(options):
         return usmp.build(model(stride), target)
 
 
@@ -154,8 +155,12 @@ BY_ROWS = {
 }
 WAYS = {
     "c": {},
-    "c -mcpu=cortex-m3": {"use_workspace_io": True, "overlap": False, "code": "small"},
-    "c -mcpu=cortex-m4": {"use_workspace_io": True, "poison_dead_bytes": True},
+    "c -mcpu=cortex-m3": {
+        "use_workspace_io": True,
+        "disabled_pass": ("OverlapInputsAndOutputs",),
+        "code": "small",
+    },
+    "c -mcpu=cortex-m4": {"use_workspace_io": True, "debug": "poison_dead_bytes"},
 }
 
 
@@ -281,7 +286,7 @@ def test_programs_of_boards(by_rows):
     """Rows are those of files, one run after the other."""
     board = board_named("mps2-an386")
     require_board(board)
-    with PassContext(config={f"tir.usmp.{n}": v for n, v in BY_ROWS[by_rows].items()}):
+    with planner_context(BY_ROWS[by_rows]):
         factory = usmp.build(model(1), board=board)
     metadata = factory.metadata["modules"]["default"]
     image = np.frombuffer(content(), np.int8).reshape(IMAGE.shape)

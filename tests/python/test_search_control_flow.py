@@ -69,7 +69,7 @@ def test_branches_of_several_entries_call_their_own_operators():
     factories = [usmp.build(imported)]
     with planning_session():
         usmp.build(imported)
-        with PassContext(config={"tir.usmp.overlap": False}):
+        with PassContext(disabled_pass=["OverlapInputsAndOutputs"]):
             factories.append(usmp.build(imported))
     x = np.random.default_rng(1).normal(size=(1, 3, 8, 8)).astype(np.float32)
     for factory in factories:

@@ -39,7 +39,7 @@ MERGED = {
 
 def build(path, code, target="c"):
     """With operators one after the other: what runs interleaved has code of its own."""
-    return public_models.build(path, target, code=code, streaming=False)
+    return public_models.build(path, target, code=code, disabled_pass=("StreamOperators",))
 
 
 def module_of(factory):
@@ -56,7 +56,9 @@ def test_all_but_the_code_stays_as_it_is(shared_model, name):
     assert said == module_of(fast)
     assert small.header == fast.header
     if name == "mlperf_ad01_int8":
-        again = public_models.build.__wrapped__(path, target, code="small", streaming=False)
+        again = public_models.build.__wrapped__(
+            path, target, code="small", disabled_pass=("StreamOperators",)
+        )
         assert again.source == small.source
     for shared, functions in merged.items():
         assert f"/* {', '.join(functions)} */\nstatic TVMGEN_NOINLINE void" in small.source
@@ -77,14 +79,17 @@ def test_by_default_what_rarely_runs_is_merged(shared_model):
         "depthwise_conv2d8_shared": [f"depthwise_conv2d{n}" for n in (8, 9, 10, 12)],
     }
     assert said == module_of(fast)
-    assert public_models.build(path, target, streaming=False).source == balanced.source
+    assert (
+        public_models.build(path, target, disabled_pass=("StreamOperators",)).source
+        == balanced.source
+    )
     assert "TVMGEN_SMALL\n" not in balanced.source
 
 
 @pytest.mark.parametrize("name", ["mlperf_ad01_int8", "mlperf_kws_int8"])
 def test_by_default_code_stays_fast_where_little_is_saved(shared_model, name):
     path, target = shared_model(name), "c -mcpu=cortex-m4"
-    by_default = public_models.build(path, target, streaming=False)
+    by_default = public_models.build(path, target, disabled_pass=("StreamOperators",))
     assert by_default.source == build(path, "fast", target).source
 
 
@@ -116,7 +121,7 @@ def test_results_are_those_of_fast_code(shared_model, name, target, tmp_path):
 def test_entries_share_functions_too():
     built = []
     for code in ("fast", "small"):
-        with PassContext(config={"tir.usmp.code": code, "tir.usmp.streaming": False}):
+        with PassContext(config={"tir.usmp.code": code}, disabled_pass=["StreamOperators"]):
             built.append(usmp.build(entry_model()))
     fast, small = built
     said = module_of(small)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext
 
 import usmp
 from support.c_program import SANITIZERS, run_as_program
 from support.levels import number
+from support.planner_contexts import planner_context
 from support.quantized_models.chain import Chain
 from support.quantized_models.model import Spec
 from support.quantized_models.windows import Window
@@ -45,7 +45,7 @@ def network(*outputs: str) -> IRModule:
 
 
 def built(mod: IRModule, target: str = "c", **options: object) -> usmp.AOTExecutorFactoryModule:
-    with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
+    with planner_context(options):
         return usmp.build(mod, target)
 
 
@@ -65,15 +65,15 @@ def peak(factory: usmp.AOTExecutorFactoryModule) -> int:
 
 
 WAYS = {
-    "c": {"poison_dead_bytes": True, "use_workspace_io": True},
-    "c -mcpu=cortex-m3": {"overlap": False, "code": "small"},
+    "c": {"debug": "poison_dead_bytes", "use_workspace_io": True},
+    "c -mcpu=cortex-m3": {"disabled_pass": ("OverlapInputsAndOutputs",), "code": "small"},
     "c -mcpu=cortex-m4": {"use_workspace_io": True, "preserve_inputs": True},
 }
 
 
 def test_the_same_bytes():
     mod = network("last")
-    expected = outputs(built(mod, overlap=False), ["-O0"])
+    expected = outputs(built(mod, disabled_pass=("OverlapInputsAndOutputs",)), ["-O0"])
     for target, options in WAYS.items():
         with any_segments(0):
             streamed = built(mod, target, **options)
@@ -86,7 +86,7 @@ def test_the_same_bytes():
 def test_outputs_that_are_read_again():
     """They are pointers to `__tvm_main__`, or in the workspace."""
     mod = network("last", "added", "first")
-    expected = outputs(built(mod, overlap=False), ["-O0"])
+    expected = outputs(built(mod, disabled_pass=("OverlapInputsAndOutputs",)), ["-O0"])
     for workspace_io in (False, True):
         with any_segments(0):
             streamed = built(mod, use_workspace_io=workspace_io)
@@ -96,7 +96,7 @@ def test_outputs_that_are_read_again():
 
 def test_less_memory():
     mod = network("last")
-    assert peak(built(mod)) < peak(built(mod, streaming=False)) / 2
+    assert peak(built(mod)) < peak(built(mod, disabled_pass=("StreamOperators",))) / 2
 
 
 def test_inputs_and_outputs_in_the_workspace_are_compared_as_they_would_be_planned():

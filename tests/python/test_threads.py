@@ -90,7 +90,7 @@ def jobs(files: dict[str, Path]) -> dict[str, Job]:
             {"use_workspace_io": True},
             {"workspace_memory_pools": pool(16)},
         ),
-        "onnx": (float_model, {"overlap": False, "code": "small"}, {}),
+        "onnx": (float_model, {"disabled_pass": ("OverlapInputsAndOutputs",), "code": "small"}, {}),
         "two models": ({"a": digits, "b": float_model}, {}, {}),
         "refused": (files["refused.onnx"], {}, {}),
         "cut off": (files["cut.tflite"], {}, {}),

@@ -73,7 +73,7 @@ class BoardRuns:
         name of the entry of each run; empty if there is only one entry.
     operators
         instructions of each operator of the module in each run; empty without profiling
-        (`tir.usmp.profile`).
+        (`tir.usmp.debug=profile`).
     """
 
     outputs: list[dict[str, np.ndarray]]

@@ -32,7 +32,7 @@ def profile_on_board(
     files
         files of an archive, or `AOTExecutorFactoryModule.files`, by path.
     metadata
-        parsed metadata of its module, built with `tir.usmp.profile`.
+        parsed metadata of its module, built with `tir.usmp.debug=profile`.
     board
         the board of the build.
     inputs
@@ -55,7 +55,7 @@ def profile_on_board(
     Raises
     ------
     NotProfiled
-        the model was built without `tir.usmp.profile`.
+        the model was built without `tir.usmp.debug=profile`.
     BuildError, EmulatorError, ValueError
         as in `EmulatedModule` and its `run`.
     """
@@ -71,7 +71,7 @@ def profile_of_runs(metadata: Mapping[str, Any], runs: BoardRuns, entry: str | N
     Raises
     ------
     NotProfiled
-        the model was built without `tir.usmp.profile`.
+        the model was built without `tir.usmp.debug=profile`.
     """
     check_has_hooks(metadata)
     costs = [float(count) for count in runs.operators[0]] if runs.operators else []

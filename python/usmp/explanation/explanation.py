@@ -144,7 +144,8 @@ def _tried(
     quick = options.without_time()
     config = {k: v for k, v in config.items() if k != "tir.usmp.time_budget"}
     config["tir.usmp.algorithm"] = quick.algorithm
-    candidates = list(trials(options, config, arguments, metadata))
+    disabled = [str(name) for name in PassContext.current().disabled_pass]
+    candidates = list(trials(options, disabled, arguments, metadata))
     outcomes = []
     for number, trial in enumerate(candidates, 1):
         notify(f"trying {trial.flag} ({number} of {len(candidates)})")
@@ -171,8 +172,9 @@ def _outcome(
     """Return the outcome of one trial, as plain data."""
     outcome = _not_tried(trial, before)
     changed = {k: v for k, v in {**config, **trial.config}.items() if v is not None}
+    disabled = [n for n in PassContext.current().disabled_pass if n != f"usmp.{trial.enables}"]
     try:
-        with changed_context(instruments=[], config=changed):
+        with changed_context(instruments=[], config=changed, disabled_pass=disabled):
             module = build(mod, **{**arguments, **trial.arguments})
         after = module.metadata["modules"][module.module_name]["memory"]
     except FaultError:

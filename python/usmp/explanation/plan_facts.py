@@ -9,9 +9,7 @@ from typing import Any
 
 from tvm.ir import IRModule
 from tvm.ir.instrument import PassInstrument
-from tvm.ir.transform import PassContext
 
-from usmp.names import EXPRESSION
 from usmp.objects import BufferInfo
 from usmp.planning.forcing_buffers import ForcingBuffers, forcing_buffers
 from usmp.planning.options import PlanningOptions, planning_options
@@ -49,7 +47,7 @@ def noting_what_is_planned(planned: Planned) -> PassInstrument:
         def run_before_pass(self, mod: IRModule, info: object) -> None:
             if getattr(info, "name", "") == _PLANNER:
                 planned.mod = mod
-                planned.options = planning_options(PassContext.current().config)
+                planned.options = planning_options()
 
     return _Noting()
 
@@ -102,7 +100,7 @@ def _pool_facts(
         "next_peak": None,
     }
     # If offsets are expressions of symbolic sizes, buffers have no single address.
-    if options.dynamic == EXPRESSION:
+    if options.computes_offsets:
         return facts
     forced = forcing_buffers(held, pool["lower_bound_bytes"]) if held else None
     facts["forced_by"] = None if forced is None else _forced_by(forced, placed)

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from usmp.names import DEFAULT_ALGORITHM, FLOAT, INT8, RAM
+from usmp.names import (
+    DEFAULT_ALGORITHM,
+    FLOAT,
+    INT8,
+    OPTIONAL_PASSES,
+    ORDER_OPERATORS,
+    OVERLAP_INPUTS_AND_OUTPUTS,
+    PRUNE_CONSTANT_CHANNELS,
+    RAM,
+    STREAM_OPERATORS,
+)
 from usmp.objects import Executor, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.objects.pools import ANY_IO
 from usmp.planning.options import PlanningOptions
 from usmp_solver import SEARCHES
 
 _PREFIX = "tir.usmp."
+_PASSES = (
+    ORDER_OPERATORS,
+    STREAM_OPERATORS,
+    OVERLAP_INPUTS_AND_OUTPUTS,
+    PRUNE_CONSTANT_CHANNELS,
+)
+"""Passes whose trial is worth its time, in the order to try."""
 _EXTRA_MACS = "10%"
 _ALIGNMENT = 4
 """Alignment in bytes: a word, which Cortex-M loads and stores fastest."""
@@ -37,6 +54,8 @@ class Trial:
         text of the change, for users.
     config
         options of the PassContext to set, or to leave out if None.
+    enables
+        name of a pass to remove from the passes that the PassContext disables; empty for none.
     arguments
         arguments of `usmp.build` to set.
     search_seconds
@@ -47,13 +66,14 @@ class Trial:
     flag: str
     what: str
     config: Mapping[str, Any] = field(default_factory=dict)
+    enables: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     search_seconds: float | None = None
 
 
 def trials(
     options: PlanningOptions,
-    config: Mapping[str, Any],
+    disabled_pass: Collection[str],
     arguments: Mapping[str, Any],
     metadata: Mapping[str, Any],
 ) -> Iterator[Trial]:
@@ -63,8 +83,8 @@ def trials(
     ----------
     options
         options of the model's plan.
-    config
-        options of the PassContext in which the model was built.
+    disabled_pass
+        passes that are disabled in the PassContext in which the model was built.
     arguments
         arguments of `usmp.build`.
     metadata
@@ -76,17 +96,10 @@ def trials(
         text = "a run may overwrite its inputs"
         yield _option("preserve_inputs", False, "without --usmp-preserve-inputs", text)
     yield from _row_inputs(options, metadata)
-    for name, text in (
-        ("order_operators", "operators run in the order that needs least"),
-        ("streaming", "operators run interleaved, row by row, where that saves memory"),
-        ("overlap", "outputs may lie over what their operators have read of dying inputs"),
-    ):
-        if not getattr(options, name):
-            yield _option(name, True, None, text)
-    if config.get(f"{_PREFIX}prune_constant_channels", True) in (False, 0):
-        yield _option(
-            "prune_constant_channels", True, None, "constant channels are not computed", "1"
-        )
+    for name in _PASSES:
+        if f"usmp.{name}" in disabled_pass:
+            flag = f"without --disabled-pass={name}"
+            yield Trial(name, flag, OPTIONAL_PASSES[name], enables=name)
     if not options.max_extra_macs:
         text = f"strips: up to {_EXTRA_MACS} more multiply-accumulates, for borders computed again"
         yield _option("max_extra_macs", _EXTRA_MACS, None, text, _EXTRA_MACS)

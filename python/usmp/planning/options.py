@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,13 +16,18 @@ from usmp.names import (
     BALANCED,
     BOUND,
     CODE,
+    DEBUG,
     DEFAULT_ALGORITHM,
     DYNAMIC,
-    DYNAMIC_ALLOCATORS,
+    EXPRESSION,
     NO_SHARING,
     OPTIMIZE,
+    ORDER_OPERATORS,
+    OVERLAP_INPUTS_AND_OUTPUTS,
     PREFERENCE,
     RAM,
+    STREAM_OPERATORS,
+    WORKSPACE_FUNCTIONS,
 )
 from usmp.planning.stream_inputs import split_stream_inputs
 from usmp.support.deadline import Deadline, deadline_after
@@ -32,10 +37,17 @@ from usmp.tvm018.current_options import current_options
 
 _PREFIX = "tir.usmp."
 
+_PASSES = {
+    "overlap": OVERLAP_INPUTS_AND_OUTPUTS,
+    "order_operators": ORDER_OPERATORS,
+    "streaming": STREAM_OPERATORS,
+}
+"""Field of `PlanningOptions` -> the pass whose name in `disabled_pass` makes it false."""
+
 
 @dataclass(frozen=True)
 class PlanningOptions:
-    """The options of planning; fields have the names of the options.
+    """The options of planning; fields have the names of the options, or are in `_PASSES`.
 
     Parameters
     ----------
@@ -68,26 +80,21 @@ class PlanningOptions:
     optimize
         the goal of the choice of schedules, see `usmp.transform.ChooseSchedules`.
     dynamic
-        kind of the offsets where sizes are known at run time only: constants, for the upper bounds
-        of the sizes, or expressions of the sizes, see `usmp.planning.offset_expressions`.
+        words about sizes that are known at run time only. The offsets are constants, for the upper
+        bounds of the sizes, or expressions of the sizes, see `usmp.planning.offset_expressions`.
+        The allocator of buffers without an upper bound is an arena, unless it is named, see
+        `usmp.transform.LowerDynamicAllocations`.
     code
         which operators that differ in sizes only share their code, see
         `usmp.transform.MergeSimilarFunctions`.
-    dynamic_allocator
-        the allocator of buffers whose size has no upper bound, see
-        `usmp.transform.LowerDynamicAllocations`.
-    poison_dead_bytes
-        whether dead bytes are overwritten, see `usmp.transform.PoisonDeadBytes`.
-    verify_kernels
-        whether kernels are compared with the operators that they replace, on this host, see
-        `usmp.aot.transform.SelectKernels`.
-    profile
-        whether hooks are called around operators, see `usmp.transform.CallOperatorHooks`.
+    debug
+        words of `usmp.names.DEBUG`, see `usmp.transform.CallOperatorHooks`,
+        `usmp.transform.PoisonDeadBytes` and `usmp.aot.transform.SelectKernels`.
 
     Raises
     ------
     ValueError
-        an unknown algorithm, placement, goal, allocator, kind of code or of offsets; a time budget
+        an unknown algorithm, placement, goal, kind of code or word; contradictory words; a budget
         that is no duration, or that the algorithm does not take; a hop that is no number of rows;
         an invalid percentage; streamed inputs or outputs together with an option that materializes
         them.
@@ -106,12 +113,9 @@ class PlanningOptions:
     stream_outputs: tuple[str, ...] = ()
     max_extra_macs: float = 0.0
     optimize: str = RAM
-    dynamic: str = BOUND
+    dynamic: tuple[str, ...] = (BOUND,)
     code: str = BALANCED
-    dynamic_allocator: str = ARENA
-    poison_dead_bytes: bool = False
-    verify_kernels: bool = False
-    profile: bool = False
+    debug: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_placement(self.placement)
@@ -124,15 +128,16 @@ class PlanningOptions:
             raise ValueError(
                 f'unknown kind of code "{self.code}" in tir.usmp.code; supported: {", ".join(CODE)}'
             )
-        if self.dynamic not in DYNAMIC:
+        for name, words in (("dynamic", DYNAMIC), ("debug", DEBUG)):
+            for word in getattr(self, name):
+                if word not in words:
+                    raise ValueError(
+                        f'unknown word "{word}" in {_PREFIX}{name}; supported: {", ".join(words)}'
+                    )
+        if {BOUND, EXPRESSION} <= {*self.dynamic}:
             raise ValueError(
-                f'unknown kind of offsets "{self.dynamic}" in tir.usmp.dynamic; '
-                f"supported: {', '.join(DYNAMIC)}"
-            )
-        if self.dynamic_allocator not in DYNAMIC_ALLOCATORS:
-            raise ValueError(
-                f'unknown allocator "{self.dynamic_allocator}" in tir.usmp.dynamic_allocator; '
-                f"supported: {', '.join(DYNAMIC_ALLOCATORS)}"
+                f"{_PREFIX}dynamic={','.join(self.dynamic)}: offsets are either {BOUND} or "
+                f"{EXPRESSION}; leave out one of them"
             )
         self.find_algorithm()
         self._check_rows()
@@ -151,6 +156,16 @@ class PlanningOptions:
     def streams_io(self) -> bool:
         """Whether the application writes inputs or reads outputs row by row."""
         return bool(self.row_inputs or self.stream_outputs)
+
+    @property
+    def computes_offsets(self) -> bool:
+        """Whether offsets are expressions of the symbolic sizes."""
+        return EXPRESSION in self.dynamic
+
+    @property
+    def dynamic_allocator(self) -> str:
+        """The allocator of buffers whose size has no upper bound."""
+        return WORKSPACE_FUNCTIONS if WORKSPACE_FUNCTIONS in self.dynamic else ARENA
 
     @property
     def algorithm_name(self) -> str:
@@ -194,11 +209,11 @@ class PlanningOptions:
         return replace(self, algorithm=algorithm, time_budget=None)
 
     def config(self) -> dict[str, Any]:
-        """Return the fields as options of a PassContext."""
-        known = {name: value for name, value in vars(self).items() if value is not None}
+        """Return the fields as options of a PassContext, without those in `_PASSES`."""
         return {
             _PREFIX + name: list(value) if isinstance(value, tuple) else value
-            for name, value in known.items()
+            for name, value in vars(self).items()
+            if value is not None and name not in _PASSES
         }
 
     def _check_rows(self) -> None:
@@ -218,7 +233,8 @@ class PlanningOptions:
         if not self.streaming:
             raise ValueError(
                 f"{subject} {_needs(options)} operators that run row by row, which "
-                "tir.usmp.streaming=0 and tir.usmp.enable=0 forbid; leave one of the two out"
+                f"--disabled-pass={STREAM_OPERATORS} and tir.usmp.enable=0 forbid; leave one of "
+                "the two out"
             )
         if not self.shares_memory:
             raise ValueError(
@@ -260,21 +276,21 @@ def _value(name: str, value: Any, default: object) -> object:
     return str(value)
 
 
-OPTION_NAMES = tuple(_PREFIX + name for name in vars(PlanningOptions()))
+OPTION_NAMES = tuple(_PREFIX + name for name in vars(PlanningOptions()) if name not in _PASSES)
 """The names of the options in a PassContext."""
 
 
-_READ_BY_PASSES = ("verify_kernels",)
+_READ_BY_PASSES = (f"{_PREFIX}debug",)
 
-PLANNING_OPTION_NAMES = frozenset(
-    name for name in OPTION_NAMES if name.removeprefix(_PREFIX) not in _READ_BY_PASSES
-)
-"""Options that no pass reads before there is a main PrimFunc. Exceptions are passes that search,
-and hops in `stream_inputs`."""
+PLANNING_OPTION_NAMES = frozenset({*OPTION_NAMES, *map("usmp.{}".format, _PASSES.values())}) - {
+    *_READ_BY_PASSES
+}
+"""Options, and passes in `disabled_pass`, that no pass reads before there is a main PrimFunc.
+Exceptions are passes that search, and hops in `stream_inputs`."""
 
 
 def planning_options(
-    config: Mapping[str, Any] | None = None, workspace_io: bool = False
+    context: PassContext | None = None, workspace_io: bool = False
 ) -> PlanningOptions:
     """Return the planning options of a PassContext.
 
@@ -282,8 +298,8 @@ def planning_options(
 
     Parameters
     ----------
-    config
-        options of the PassContext; by default those of the current one.
+    context
+        the PassContext; by default the current one.
     workspace_io
         the value of `tir.usmp.use_workspace_io` if the PassContext does not set it.
 
@@ -292,12 +308,14 @@ def planning_options(
     ValueError
         see `PlanningOptions`.
     """
-    config_options, _ = current_options(PassContext.current().config if config is None else config)
-    known: dict[str, Any] = {"use_workspace_io": workspace_io}
+    context = PassContext.current() if context is None else context
+    current = current_options(context.config)
+    disabled = {n.removeprefix("usmp.") for n in (*context.disabled_pass, *current.disabled_pass)}
+    known: dict[str, Any] = {name: pass_ not in disabled for name, pass_ in _PASSES.items()}
+    known["use_workspace_io"] = workspace_io
     for name, default in vars(PlanningOptions()).items():
-        if _PREFIX + name in config_options:
-            value = config_options[_PREFIX + name]
-            known[name] = _value(name, value, default)
+        if _PREFIX + name in current.options:
+            known[name] = _value(name, current.options[_PREFIX + name], default)
     return PlanningOptions(**known)
 
 

@@ -59,11 +59,9 @@ def plan_key(options: PlanningOptions) -> PlanningOptions:
         stream_inputs=(),
         stream_outputs=(),
         max_extra_macs=0.0,
-        dynamic=BOUND,
+        dynamic=(BOUND,),
         optimize=RAM,
-        poison_dead_bytes=False,
-        verify_kernels=False,
-        profile=False,
+        debug=(),
     )
 
 
@@ -91,7 +89,7 @@ def _value_key(value: object) -> str:
 
 
 def context_key(context: PassContext, without: Collection[str] = ()) -> Hashable:
-    """Return the key of a PassContext, without some options."""
+    """Return the key of a PassContext, without some options and disabled passes."""
     config = sorted((str(k), str(v)) for k, v in context.config.items() if str(k) not in without)
-    names = tuple(map(str, context.required_pass)), tuple(map(str, context.disabled_pass))
-    return context.opt_level, names, tuple(config)
+    disabled = tuple(name for name in map(str, context.disabled_pass) if name not in without)
+    return context.opt_level, tuple(map(str, context.required_pass)), disabled, tuple(config)

@@ -136,7 +136,7 @@ def check_has_hooks(metadata: Mapping[str, Any]) -> None:
     if "operator_hooks" not in metadata:
         raise NotProfiled(
             "the archive's C does not say when its operators begin and end; compile the model with "
-            "--profile (in Python under PassContext(config={'tir.usmp.profile': True}))"
+            "--profile (in Python under PassContext(config={'tir.usmp.debug': ['profile']}))"
         )
     hooks = [f"{metadata['c_prefix']}_operator_{when}" for when in ("begin", "end")]
     read_value(metadata, "operator_hooks", lambda value: value == hooks, _where(metadata))

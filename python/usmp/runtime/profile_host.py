@@ -73,14 +73,14 @@ class HostProfiler(NotCopied):
     files
         files of an archive, or `AOTExecutorFactoryModule.files`, by path.
     metadata
-        parsed metadata of one of its modules, built with `tir.usmp.profile`.
+        parsed metadata of one of its modules, built with `tir.usmp.debug=profile`.
     flags, sources, arena_bytes
         as in `HostModule`.
 
     Raises
     ------
     NotProfiled
-        the model was built without `tir.usmp.profile`.
+        the model was built without `tir.usmp.debug=profile`.
     DamagedMetadata
         the operators in the metadata are malformed.
     BuildError

@@ -38,6 +38,6 @@ class ChooseSchedules(ModulePass):
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Replace the PrimFuncs, or return the module itself."""
         check_unplanned(mod)
-        options = planning_options(context.config)
+        options = planning_options(context)
         with planning_session(options.deadline()) as session:
             return Search(session, options, [TileStage()]).best(mod).mod

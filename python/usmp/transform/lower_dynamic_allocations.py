@@ -63,8 +63,8 @@ class LowerDynamicAllocations(ModulePass):
 
     A PrimFunc that allocates, or calls such a PrimFunc, returns an int32: 0, or an error status
     after it has released all its blocks. Its callers do the same. An arena is a parameter of all
-    these PrimFuncs, after their own parameters and before the pools. The option
-    `tir.usmp.dynamic_allocator` of the PassContext names the allocator. Run the pass after
+    these PrimFuncs, after their own parameters and before the pools. The option `tir.usmp.dynamic`
+    of the PassContext may name another allocator. Run the pass after
     planning, because only allocations without an upper bound remain then: they "will remain
     untouched" in planning (TVM's RFC 0009).
 
@@ -94,7 +94,7 @@ class LowerDynamicAllocations(ModulePass):
             return mod
         _check_target(mod, allocations[0])
         _check_names(facts.graph)
-        kind = planning_options(context.config).dynamic_allocator
+        kind = planning_options(context).dynamic_allocator
         mains = {entry_function_name(entry) for entry in entries_of(mod)}
         allocating = (str(allocation.function) for allocation in allocations)
         functions = sorted(reachable(allocating, facts.graph.callers.__getitem__))

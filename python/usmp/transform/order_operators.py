@@ -25,7 +25,7 @@ class OrderOperators(ModulePass):
     the orders, if there are several. Operators in strips (`usmp.relax.transform.SplitIntoStrips`)
     keep the order for which the strips were chosen: one strip after the other.
 
-    The PassContext has the `PlanningOptions`; with `tir.usmp.order_operators` false, the module
+    The PassContext has the `PlanningOptions`; if its `disabled_pass` names this pass, the module
     stays as it is.
 
     Raises
@@ -40,6 +40,6 @@ class OrderOperators(ModulePass):
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Reorder the statements, or return the module itself."""
         check_unplanned(mod)
-        options = planning_options(context.config)
+        options = planning_options(context)
         with planning_session(options.deadline()) as session:
             return Search(session, options, [OrderStage()]).best(mod).mod

@@ -91,7 +91,7 @@ class StreamIO(ModulePass):
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Add the operators, or return the module itself."""
-        options = planning_options(context.config)
+        options = planning_options(context)
         if not options.streams_io:
             return mod
         _check_interface(mod)

@@ -63,7 +63,7 @@ class StreamOperators(ModulePass):
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Replace the calls, or return the module itself."""
         check_unplanned(mod)
-        options = planning_options(context.config)
+        options = planning_options(context)
         if self.segments is not None:
             return with_all_segments(mod, self.segments, self.by_columns)
         with planning_session(options.deadline()) as session:

@@ -12,7 +12,7 @@ from usmp.algorithms.search import TIME, WATCHER
 from usmp.analysis import assign_stmt_pool_allocations, pool_bounds
 from usmp.analysis.entry_buffers import entry_lengths
 from usmp.analysis.joint_buffers import entry_ranges
-from usmp.names import EXPRESSION, stages_in_order
+from usmp.names import stages_in_order
 from usmp.objects import LiveRange, MemoryPlan
 from usmp.objects.attributes.module_attributes import (
     MEMORY_PLAN_ATTR,
@@ -69,7 +69,7 @@ class UnifiedStaticMemoryPlanner(ModulePass):
         """Place every allocation."""
         check_unplanned(mod)
         check_state_layout(mod, names_of_state_pools(mod))
-        options = planning_options(context.config)
+        options = planning_options(context)
         with planning_session(options.deadline()) as session:
             need = least_need(session, mod, options)
             if need is not None:
@@ -80,7 +80,7 @@ class UnifiedStaticMemoryPlanner(ModulePass):
             check_io_is_planned(mod)
             mod = AssignPoolInfo()(mod)
             computes = (
-                options.dynamic == EXPRESSION and options.shares_memory and has_symbolic_sizes(mod)
+                options.computes_offsets and options.shares_memory and has_symbolic_sizes(mod)
             )
             if computes and options.use_workspace_io:
                 raise ValueError(

@@ -12,7 +12,7 @@ _OWN_NAMES = (
 _NO_HEADER = f"{reasons.NO_RUNTIME}: delete the #include and what it declares"
 _NOT_CALLED = "the C never calls it, so that a definition may stay or go"
 _ONLY_WITH_OPTION = (
-    "the C calls it only with tir.usmp.dynamic_allocator=TVMBackendAllocWorkspace, so that else a "
+    "the C calls it only with tir.usmp.dynamic=TVMBackendAllocWorkspace, so that else a "
     "definition may stay or go"
 )
 _NO_STACK = "delete it: memory is planned, and nothing takes it from a stack"

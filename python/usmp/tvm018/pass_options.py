@@ -1,20 +1,35 @@
-"""Options (`--pass-config`), passes and levels of TVM 0.18's PassContext."""
+"""Options (`--pass-config`), passes and levels of TVM 0.18's PassContext, and renamed options."""
 
 from __future__ import annotations
 
+from usmp.names import (
+    DEBUG,
+    OPTIONAL_PASSES,
+    ORDER_OPERATORS,
+    OVERLAP_INPUTS_AND_OUTPUTS,
+    POISON_DEAD_BYTES,
+    PRUNE_CONSTANT_CHANNELS,
+    STREAM_OPERATORS,
+    WORKSPACE_FUNCTIONS,
+)
 from usmp.tvm018 import reasons
-from usmp.tvm018.old_name import FALSE, OldName, accepted, mapped, refused
+from usmp.tvm018.old_name import FALSE, TRUE, OldName, accepted, mapped, refused
 
 ENABLE = "tir.usmp.enable"
 CMSIS_NN_CONFIG = "relay.ext.cmsisnn.options"
 
-WITHOUT_USMP: dict[str, object] = {
-    "tir.usmp.algorithm": "greedy_by_size",
-    "tir.usmp.overlap": False,
-    "tir.usmp.order_operators": False,
-    "tir.usmp.streaming": False,
-}
-"""Options that replace `tir.usmp.enable=0`."""
+DISABLED_PASS = "disabled_pass"
+OPT_LEVEL = "opt_level"
+BELOW_0, FROM_4 = "below 0", "4 and more"
+
+WITHOUT_USMP = (
+    "tir.usmp.algorithm=greedy_by_size",
+    *(
+        f"{DISABLED_PASS}={name}"
+        for name in (OVERLAP_INPUTS_AND_OUTPUTS, ORDER_OPERATORS, STREAM_OPERATORS)
+    ),
+)
+"""Settings that replace `tir.usmp.enable=0`."""
 
 _ETHOS_U = f"{reasons.ON_ACCELERATORS}; leave the option out to run all operators on the CPU"
 _CODEGEN_GONE = (
@@ -28,8 +43,8 @@ _COLLAGE = (
 _LOWERED_OTHERWISE = "has no effect on this code, which TVM's own lowering does not make"
 _NO_GPU = "has no effect: it is for GPUs, Hexagon or other runtimes of TVM"
 _NO_CHECKS = (
-    "no bounds checks are put into the code; use tir.usmp.poison_dead_bytes=1, or compile the C "
-    "with -fsanitize=address"
+    f"no bounds checks are put into the code; use tir.usmp.debug={POISON_DEAD_BYTES}, or compile "
+    "the C with -fsanitize=address"
 )
 _PASS_NOT_RUN = (
     "TVM's pass of this name has no part in a build; leave the option out, or run the pass on the "
@@ -104,7 +119,7 @@ def _off_only(name: str, reason_off: str, reason: str) -> tuple[OldName, OldName
 PASS_CONFIGS: tuple[OldName, ...] = (
     mapped(
         ENABLE,
-        tuple(f"{name}={value}" for name, value in WITHOUT_USMP.items()),
+        WITHOUT_USMP,
         "main is planned as by TVM 0.18 without USMP: greedy_by_size, no overlap, no streaming, "
         "the model's order of operators; tir.usmp.algorithm=no_sharing gives every buffer bytes "
         "of its own",
@@ -196,6 +211,40 @@ PASS_CONFIGS: tuple[OldName, ...] = (
 """Keys without effect, mapped keys and refused keys, including keys of TVM 0.27 for passes that a
 build does not run. Keys that a build reads unchanged have no row."""
 
+
+def _renamed(option: str, to: str, values: tuple[str, ...]) -> tuple[OldName, OldName]:
+    """Return the rows of an option of which `values` became a setting, and others the default."""
+    name, _, value = to.partition("=")
+    written = to
+    if name == DISABLED_PASS:
+        written = f'--disabled-pass={value}, in a PassContext disabled_pass=["{value}"]'
+    goes = "the old name goes with the next release"
+    return (
+        mapped(f"tir.usmp.{option}", to, f"write {written}; {goes}", values=values),
+        accepted(f"tir.usmp.{option}", f"leave it out, because it is the default; {goes}"),
+    )
+
+
+RENAMED_CONFIGS: tuple[OldName, ...] = (
+    *(
+        row
+        for option, name in (
+            ("overlap", OVERLAP_INPUTS_AND_OUTPUTS),
+            ("order_operators", ORDER_OPERATORS),
+            ("streaming", STREAM_OPERATORS),
+            ("prune_constant_channels", PRUNE_CONSTANT_CHANNELS),
+        )
+        for row in _renamed(option, f"{DISABLED_PASS}={name}", FALSE)
+    ),
+    *(row for word in DEBUG for row in _renamed(word, f"tir.usmp.debug={word}", TRUE)),
+    *_renamed(
+        "dynamic_allocator",
+        f"tir.usmp.dynamic={WORKSPACE_FUNCTIONS}",
+        (WORKSPACE_FUNCTIONS.lower(),),
+    ),
+)
+"""Options of the previous release of this package, with the settings that replace them."""
+
 BESIDE_ENABLE: tuple[OldName, ...] = tuple(
     accepted(name, f"not read beside {ENABLE}=0, as in TVM 0.18; leave out one of the two")
     for name in ("tir.usmp.algorithm", "tir.usmp.custom_algorithm")
@@ -236,32 +285,6 @@ _RELAY_PASSES = (
     "ToANormalForm",
     "ToMixedPrecision",
 )
-
-DISABLED_PASS = "disabled_pass"
-OPT_LEVEL = "opt_level"
-BELOW_0, FROM_4 = "below 0", "4 and more"
-
-OPTIONAL_PASSES = (
-    "ChooseSchedules",
-    "ConvertImageLayout",
-    "ConvertQDQToIntegers",
-    "FoldConstants",
-    "FoldPadding",
-    "FoldUnchangedStates",
-    "FuseRecordedOperators",
-    "FuseSlices",
-    "FuseWindowSlices",
-    "MergeSimilarFunctions",
-    "NormalizeCopies",
-    "OrderOperators",
-    "PruneConstantChannels",
-    "PushSliceThroughConcat",
-    "ScheduleOperators",
-    "SelectKernels",
-    "SplitIntoStrips",
-    "StreamOperators",
-)
-"""Passes that a build may leave out, because its result is correct without them."""
 
 NEEDED_PASS = refused(
     DISABLED_PASS,

@@ -173,7 +173,7 @@ TESTING: tuple[OldName, ...] = (
     _written_so(
         "tvm.testing.usmp.is_tvm_backendallocworkspace_calls",
         'any("TVMBackendAllocWorkspace" in text for text in factory.sources)',
-        "the C has no such calls, unless tir.usmp.dynamic_allocator asks for them",
+        "the C has no such calls, unless tir.usmp.dynamic asks for them",
     ),
     *(
         mapped(f"tvm.testing.aot.{name}", "usmp.build", _AOT_MODEL)

@@ -89,7 +89,9 @@ TVMC_RUN: tuple[OldName, ...] = (
     accepted("port", "there is no RPC server, so that it has no port", values=("9090",)),
     refused("port", f"there is no RPC server; {_ON_THIS_HOST}"),
     refused("rpc_key", _ON_THIS_HOST),
-    refused("profile", "compile with tir.usmp.profile, and call usmp.runtime.profile_on_host"),
+    refused(
+        "profile", "compile with tir.usmp.debug=profile, and call usmp.runtime.profile_on_host"
+    ),
     accepted("end_to_end", TIMES_INCLUDE_ALL),
     refused("options", reasons.NO_PROJECTS),
 )

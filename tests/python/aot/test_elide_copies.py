@@ -49,7 +49,7 @@ def allocated(main):
 def assert_computes(mod, expected, random_array):
     """As TVM computes it, when everything that is dead is overwritten."""
     # In the order in which copies are looked at below; that a plan is the least is not the subject.
-    with PassContext(config={f"tir.usmp.{n}": False for n in ("order_operators", "streaming")}):
+    with PassContext(disabled_pass=["OrderOperators", "StreamOperators"]):
         factory = poisoned(usmp.build(mod))
     tensors = [tensor.info for tensor in factory.interface.inputs]
     inputs = [random_array(*t.shape, dtype=str(t.dtype)) for t in tensors]

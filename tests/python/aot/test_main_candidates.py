@@ -103,7 +103,7 @@ def test_no_simple_choice_needs_less(model, others, seed, option):
 def test_a_copy_that_saves_memory_is_made_and_others_are_not(model, others):
     """In the importer's order: another one can save more."""
     mod = model(random_body(34), ("x", (8, 5), "float32"))
-    with tvm.transform.PassContext(config={"tir.usmp.order_operators": False}):
+    with tvm.transform.PassContext(disabled_pass=["OrderOperators"]):
         lowered = lower_to_aot(mod)
         copies = [name for name in called(lowered["__tvm_main__"]) if "copy" in name]
         assert copies == ["usmp_copy_0"]
@@ -137,7 +137,7 @@ def test_a_model_that_needs_no_workspace(model):
 def test_without_overlaps_live_bytes_decide(model, others):
     mod = model(random_body(5), ("x", (8, 5), "float32"))
     assert planned_bytes(lower_to_aot(mod)) == 84
-    with tvm.transform.PassContext(config={"tir.usmp.overlap": False}):
+    with tvm.transform.PassContext(disabled_pass=["OverlapInputsAndOutputs"]):
         assert planned_bytes(lower_to_aot(mod)) == min(others(mod))
 
 

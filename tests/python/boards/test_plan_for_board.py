@@ -7,10 +7,10 @@ import re
 import numpy as np
 import pytest
 from tvm import relax
-from tvm.ir.transform import PassContext
 
 import usmp
 from support.placement_graphs import pool
+from support.planner_contexts import planner_context
 from support.small_digits import small_convolutions
 from usmp.algorithms import DoesNotFitError, get_algorithm
 from usmp.frontend.tflite.importer import import_tflite
@@ -111,9 +111,9 @@ def convolutions():
         ({}, 272),
         ({"algorithm": "exact"}, 272),
         ({"time_budget": "1min"}, 272),
-        ({"streaming": False}, 400),
-        ({"algorithm": "greedy_by_size", "streaming": False}, 448),
-        ({"custom_algorithm": "greedy_by_conflicts", "streaming": False}, 448),
+        ({"disabled_pass": ("StreamOperators",)}, 400),
+        ({"algorithm": "greedy_by_size", "disabled_pass": ("StreamOperators",)}, 448),
+        ({"custom_algorithm": "greedy_by_conflicts", "disabled_pass": ("StreamOperators",)}, 448),
         ({"algorithm": "no_sharing"}, 832),
     ],
     ids=str,
@@ -123,7 +123,7 @@ def test_the_bytes_that_it_would_take_are_those_of_the_chosen_algorithm(
 ):
     properties = usmp.PoolInfoProperties(size_hint_bytes=260)
     pools = usmp.WorkspaceMemoryPools([usmp.WorkspacePoolInfo("sram", ["c"], properties)])
-    with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
+    with planner_context(options):
         text = refusal(convolutions, "mps2-an385", workspace_memory_pools=pools)
     assert f"has 260 bytes for pools, {needed - 260} too few; " in text
     assert f"with enough memory it would take {needed} bytes of sram" in text

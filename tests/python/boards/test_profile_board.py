@@ -31,7 +31,7 @@ IMAGE = {"image": np.ones((1, 8, 8, 1), np.int8)}
 @cache
 def built(board, target="c", profile=True):
     """A model of two operators, built once for each board."""
-    with PassContext(config={"tir.usmp.profile": profile}):
+    with PassContext(config={"tir.usmp.debug": ["profile"] if profile else []}):
         return usmp.build(import_tflite(SMALL), target=target, board=board)
 
 
@@ -86,7 +86,7 @@ def test_an_object_file_has_hooks():
 @pytest.mark.slow
 def test_entries_are_counted_by_themselves():
     require_board(AN385)
-    with PassContext(config={"tir.usmp.profile": True}):
+    with PassContext(config={"tir.usmp.debug": ["profile"]}):
         factory = usmp.build(entry_model(), board=AN385)
     metadata = metadata_of(factory)
     module = EmulatedModule(factory.files(), metadata, AN385)

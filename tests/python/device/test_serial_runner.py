@@ -27,7 +27,7 @@ pytestmark = pytest.mark.cc
 def device(tmp_path_factory):
     """The archive of a model with hooks, and a program that serves it."""
     folder = tmp_path_factory.mktemp("device")
-    with PassContext(config={"tir.usmp.profile": True}):
+    with PassContext(config={"tir.usmp.debug": ["profile"]}):
         factory = usmp.build(import_tflite(small_digits()), reference=True)
         factory.export_model_library_format(folder / "digits.tar")
     assert main(["export-test", str(folder / "digits.tar"), "-o", str(folder / "test")]) == 0

@@ -70,8 +70,8 @@ def test_the_example():
 @pytest.mark.slow
 def test_the_c_of_the_example_is_strict(tmp_path, digits_model):
     """The header that it includes is that of the model."""
-    config = {"tir.usmp.streaming": False, "tir.usmp.algorithm": "hill_climb"}
-    with registering(), PassContext(config=config):
+    config = {"tir.usmp.algorithm": "hill_climb"}
+    with registering(), PassContext(config=config, disabled_pass=["StreamOperators"]):
         runpy.run_path(str(EXAMPLE / "patterns.py"))
         factory = usmp.build(digits_model, "accel,c", module_name="digits")
     (tmp_path / "tvmgen_digits.h").write_text(factory.header)

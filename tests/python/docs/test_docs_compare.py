@@ -95,7 +95,7 @@ def test_the_step_that_fails_writes_its_summary_first(tmp_path):
     (script,) = [step["run"] for step in job["steps"] if "diff.md" in step.get("run", "")]
     model = tmp_path / "model.tflite"
     model.write_bytes(small_convolutions())
-    for name, options in {"before": [], "after": ["--pass-config=tir.usmp.streaming=0"]}.items():
+    for name, options in {"before": [], "after": ["--disabled-pass=StreamOperators"]}.items():
         main(["compile", str(model), "-q", "-o", str(tmp_path / f"{name}.tar"), *options])
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "GITHUB_STEP_SUMMARY": "summary.md"}

@@ -117,9 +117,9 @@ def written(folder: Path) -> Iterator[dict]:
     with PassContext(config={"tir.usmp.use_workspace_io": True}):
         yield usmp.build(path).metadata
     # Operators that run interleaved have no choice of tiles.
-    with PassContext(config={"tir.usmp.streaming": False}):
+    with PassContext(disabled_pass=["StreamOperators"]):
         yield usmp.build(digits).metadata
-    with PassContext(config={"tir.usmp.profile": True, "tir.usmp.code": "small"}):
+    with PassContext(config={"tir.usmp.debug": ["profile"], "tir.usmp.code": "small"}):
         yield usmp.build(digits).metadata
     small = import_tflite(small_digits())
     yield usmp.build(small, compare_workspace_io=True).metadata

@@ -63,7 +63,7 @@ def test_the_python_runs(tmp_path):
 
 @pytest.fixture(scope="module")
 def profiled() -> usmp.AOTExecutorFactoryModule:
-    with PassContext(config={"tir.usmp.profile": True}):
+    with PassContext(config={"tir.usmp.debug": ["profile"]}):
         return usmp.build(import_tflite(small_digits()))
 
 

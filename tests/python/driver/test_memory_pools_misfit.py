@@ -9,8 +9,12 @@ import pytest
 
 pytestmark = pytest.mark.usefixtures("one_session")
 
-NO_STREAMING = "--pass-config=tir.usmp.streaming=0"
-GREEDY = ("--usmp-algorithm=greedy_by_size", "--pass-config=tir.usmp.overlap=0", NO_STREAMING)
+NO_STREAMING = "--disabled-pass=StreamOperators"
+GREEDY = (
+    "--usmp-algorithm=greedy_by_size",
+    "--disabled-pass=OverlapInputsAndOutputs",
+    NO_STREAMING,
+)
 
 TOO_SMALL = (
     "TVM USMP Error: the space available in the provided pools exceeded when trying to allocate "

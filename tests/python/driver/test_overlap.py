@@ -13,7 +13,7 @@ import usmp
 pytestmark = pytest.mark.usefixtures("one_session")
 
 IO = "--workspace-io"
-NO_OVERLAP = "--pass-config=tir.usmp.overlap=0"
+NO_OVERLAP = "--disabled-pass=OverlapInputsAndOutputs"
 
 
 def workspace_of(tvmc, *arguments) -> dict:
@@ -47,7 +47,7 @@ def test_overlap_in_json_csv_and_table(tvmc, convolutions):
     shared = by_name[output]["overlaps"][dying]["shared"]
     table = " ".join(tvmc("plan", convolutions, IO).stdout.split())
     assert f"{shared} of {by_name[dying]['size']} bytes of {dying}" in table
-    assert "(tir.usmp.overlap=0) the buffers of the pool would need at least 336 bytes" in table
+    assert "OverlapInputsAndOutputs) the buffers of the pool would need at least 336 b" in table
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ def small_archives(tmp_path_factory) -> list[Path]:
     folder = tmp_path_factory.mktemp("small")
     (folder / "model.tflite").write_bytes(small_digits())
     for overlap in (True, False):
-        with PassContext(config={"tir.usmp.overlap": overlap}):
+        with PassContext(disabled_pass=[] if overlap else ["OverlapInputsAndOutputs"]):
             factory = usmp.build(usmp.import_model(folder / "model.tflite"))
         factory.export_model_library_format(folder / f"{overlap}.tar")
     return [folder / "True.tar", folder / "False.tar"]

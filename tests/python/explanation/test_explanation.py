@@ -10,6 +10,7 @@ import tvm
 
 import usmp
 from conftest import ROOT
+from support.planner_contexts import planner_context
 from support.small_digits import small_convolutions
 from usmp.explanation import explanation as explanations
 from usmp.frontend.tflite.importer import import_tflite
@@ -96,15 +97,15 @@ def test_progress_names_what_is_tried(explanation, told):
 @pytest.mark.slow
 def test_a_model_without_room_for_more():
     """Refused, with the reason; and an option that is off is tried."""
-    config = {"tir.usmp.overlap": False, "tir.usmp.preserve_inputs": True}
+    config = {"tir.usmp.preserve_inputs": True}
     options = {"interface-api": "packed"}
-    with tvm.transform.PassContext(config=config):
+    with tvm.transform.PassContext(config=config, disabled_pass=["OverlapInputsAndOutputs"]):
         found = usmp.explain(
             import_tflite(small_convolutions()), executor=usmp.Executor("aot", options)
         )
     suggestions = {each["name"]: each for each in found.document["suggestions"]}
     assert suggestions["use_workspace_io"]["refused"] is not None
-    assert suggestions["overlap"]["saved_bytes"] > 0
+    assert suggestions["OverlapInputsAndOutputs"]["saved_bytes"] > 0
     (pool,) = found.document["pools"]
     assert {pair["kind"] for pair in pool["pairs"]} == {"overlap is off"}
 
@@ -121,21 +122,20 @@ def test_a_session_lowers_one_module_once():
             lowered.extend([info.name] if info.name == "usmp.LowerOperators" else [])
 
     def build(config=None, **arguments):
-        config = {f"tir.usmp.{name}": value for name, value in (config or {}).items()}
-        with tvm.transform.PassContext(instruments=[Noting()], config=config):
+        with planner_context(config or {}, instruments=[Noting()]):
             return usmp.build(module, **{"executor": executor, **arguments}).ram_bytes
 
     words = usmp.Executor("aot", {"workspace-byte-alignment": 4})
     pools = usmp.WorkspaceMemoryPools([usmp.WorkspacePoolInfo("sram", ["c"])])
     shared = (
         {},
-        {"config": {"streaming": False}},
+        {"config": {"disabled_pass": ("StreamOperators",)}},
         {"config": {"stream_inputs": ["image"]}},
         {"executor": words},
         {"workspace_memory_pools": pools},
     )
     packed = usmp.Executor("aot", {"interface-api": "packed"})
-    others = ({"config": {"prune_constant_channels": False}}, {"executor": packed})
+    others = ({"config": {"disabled_pass": ("PruneConstantChannels",)}}, {"executor": packed})
 
     def check():
         with planning_session():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tvm.ir.transform import PassContext
 
+from support.planner_contexts import planner_context
 from support.planner_views import Chain, Copies, bound, plan, workspace
 from support.streamed_graphs import main_function, module
 from usmp.explanation.plan_facts import Planned, noting_what_is_planned, plan_facts
@@ -54,7 +55,7 @@ def metadata(planned, **known):
 
 def facts(mod, **changes):
     planned = plan(mod, [POOL])
-    options = planning_options({f"tir.usmp.{k}": v for k, v in changes.items()})
+    options = planning_options(planner_context(changes))
     with planning_session() as session:
         noted = Planned(bound(mod, [POOL]), options)
         return plan_facts(session, noted, metadata(planned))
@@ -127,7 +128,7 @@ def test_what_does_not_fit_has_no_facts():
 def test_the_module_that_is_planned_is_noted_with_its_options():
     noted = Planned()
     with PassContext(
-        config={"tir.usmp.overlap": False}, instruments=[noting_what_is_planned(noted)]
+        disabled_pass=["OverlapInputsAndOutputs"], instruments=[noting_what_is_planned(noted)]
     ):
         plan_of = plan(Chain, [POOL], overlap=False)
     assert noted.mod is None and plan_of is not None
@@ -135,7 +136,7 @@ def test_the_module_that_is_planned_is_noted_with_its_options():
 
     mod = bound(Chain, [POOL])
     instruments = [noting_what_is_planned(noted)]
-    with PassContext(config={"tir.usmp.overlap": False}, instruments=instruments):
+    with PassContext(disabled_pass=["OverlapInputsAndOutputs"], instruments=instruments):
         UnifiedStaticMemoryPlanner()(mod)
     assert noted.mod is not None and noted.options.overlap is False
     assert {v.name_hint for v in noted.mod.functions} == {"op", "__tvm_main__"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.planner_contexts import planner_context
 from usmp.explanation.trials import trials
 from usmp.objects import Executor, PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.planning.options import planning_options
@@ -27,9 +28,10 @@ def metadata(*mains, pools=None):
 
 
 def tried(config=None, known=None, **arguments):
-    config = {f"tir.usmp.{name}": value for name, value in (config or {}).items()}
+    context = planner_context(config or {})
     arguments = {"executor": Executor("aot"), **arguments}
-    found = trials(planning_options(config), config, arguments, known or metadata())
+    options, disabled = planning_options(context), list(context.disabled_pass)
+    found = trials(options, disabled, arguments, known or metadata())
     return {trial.name: trial for trial in found}
 
 
@@ -41,32 +43,26 @@ def test_options_that_take_memory_are_tried_without():
         "io_type",
         "workspace_byte_alignment",
     )
+    passes = "OrderOperators", "StreamOperators", "OverlapInputsAndOutputs", "PruneConstantChannels"
     found = tried(
         {
             "preserve_inputs": True,
-            "order_operators": False,
-            "streaming": False,
-            "overlap": False,
-            "prune_constant_channels": False,
+            "disabled_pass": [f"usmp.{name}" for name in passes],
             "optimize": "speed",
         }
     )
     assert tuple(found) == (
         "use_workspace_io",
         "preserve_inputs",
-        "order_operators",
-        "streaming",
-        "overlap",
-        "prune_constant_channels",
+        *passes,
         "max_extra_macs",
         "optimize",
         "io_type",
         "workspace_byte_alignment",
     )
     assert found["preserve_inputs"].flag == "without --usmp-preserve-inputs"
-    assert found["overlap"].flag == "--pass-config tir.usmp.overlap=1"
-    assert found["overlap"].config == {"tir.usmp.overlap": True}
-    assert found["prune_constant_channels"].flag.endswith("prune_constant_channels=1")
+    assert found["StreamOperators"].flag == "without --disabled-pass=StreamOperators"
+    assert found["StreamOperators"].enables == "StreamOperators"
     assert found["optimize"].config == {"tir.usmp.optimize": "ram"}
 
 
@@ -99,7 +95,7 @@ def test_inputs_and_outputs_are_tried_elsewhere():
         ({"stream_inputs": ["x"]}, [main()], None),
         ({}, [main(), main()], None),
         ({"preserve_inputs": True}, [main()], None),
-        ({"streaming": False}, [main()], None),
+        ({"disabled_pass": ["StreamOperators"]}, [main()], None),
     ],
 )
 def test_inputs_are_tried_by_rows(config, mains, expected):

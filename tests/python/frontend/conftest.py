@@ -16,5 +16,5 @@ def _one_after_the_other() -> Iterator[None]:
 
     Tests with options of their own do without this one, and so does a long run.
     """
-    with PassContext(config={"tir.usmp.streaming": levels.number(False, True)}):
+    with PassContext(disabled_pass=levels.number(["StreamOperators"], [])):
         yield

@@ -9,13 +9,13 @@ import pytest
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext
 
 import usmp
 from support.c_program import SANITIZERS, run_as_program
 from support.lazy import lazy
 from support.levels import long_run
 from support.main_calls import called
+from support.planner_contexts import planner_context
 from support.poison import poisoned
 from support.pytorch_cache import (
     HEADS,
@@ -41,7 +41,7 @@ ELEMENTS = HEADS * POSITIONS * (WIDTH // HEADS)
 CACHE_BYTES = len(CACHES) * ELEMENTS * 4
 FEW_TOKENS = 3
 METHODS = {"prefill": FEW_TOKENS, "decode": 1}
-IN_TURN = {"tir.usmp.streaming": False}
+IN_TURN = {"disabled_pass": ["StreamOperators"]}
 """Operators one after the other, which takes less time to plan."""
 AT_ONCE = {**IN_TURN, "tir.usmp.algorithm": "hill_climb"}
 """Nor is it proved that no plan takes less."""
@@ -57,7 +57,7 @@ class OneLayer(CachedTransformer):
 
 
 def built(mod: IRModule, config: dict, **arguments) -> usmp.AOTExecutorFactoryModule:
-    with PassContext(config=config):
+    with planner_context(config):
         return usmp.build(mod, **arguments)
 
 

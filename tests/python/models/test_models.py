@@ -72,7 +72,9 @@ def test_float_models_equal_the_reference(shared_model, name, use_workspace_io):
 @pytest.mark.parametrize("algorithm", GREEDY)
 def test_resnet8_needs_two_thirds_of_what_its_live_tensors_take(shared_model, algorithm):
     path = shared_model("mlperf_resnet8_float")
-    factory = build(path, use_workspace_io=True, algorithm=algorithm, streaming=False)
+    factory = build(
+        path, use_workspace_io=True, algorithm=algorithm, disabled_pass=("StreamOperators",)
+    )
     pool = pools_of(factory)["global_workspace"]
     assert pool["peak_bytes"] == 131072
     assert pool["memory_pressure_bytes"] == 196608
@@ -80,7 +82,7 @@ def test_resnet8_needs_two_thirds_of_what_its_live_tensors_take(shared_model, al
 
 @pytest.mark.slow
 def test_operators_keep_no_scratch(shared_model):
-    factory = build(shared_model("mlperf_resnet8_float"), streaming=False)
+    factory = build(shared_model("mlperf_resnet8_float"), disabled_pass=("StreamOperators",))
     functions = factory.metadata["modules"]["default"]["memory"]["functions"]
     scratch = [f["workspace"][0]["workspace_size_bytes"] for f in functions["operator_functions"]]
     assert len(scratch) == 12

@@ -123,7 +123,7 @@ def test_operators_of_integer_models_have_no_floats(shared_model, name):
 @pytest.mark.parametrize("name", sample(INTEGER_MODELS, 2))
 def test_operators_keep_no_tensor_of_scratch(shared_model, name):
     """At most what a state or a step of a recurrent operator needs; rings are no scratch of one."""
-    factory = build(shared_model(name), streaming=False)
+    factory = build(shared_model(name), disabled_pass=("StreamOperators",))
     functions = factory.metadata["modules"]["default"]["memory"]["functions"]
     scratch = [f["workspace"][0]["workspace_size_bytes"] for f in functions["operator_functions"]]
     assert max(scratch) <= 256

@@ -29,8 +29,8 @@ def steps_by_name(mod):
 @pytest.mark.slow
 def test_steps_of_a_planned_model():
     """A fused operator has the steps of both; windows are those of the model."""
-    config = {"tir.usmp.streaming": False, "tir.usmp.algorithm": "hill_climb"}
-    with PassContext(config=config):
+    config = {"tir.usmp.algorithm": "hill_climb"}
+    with PassContext(config=config, disabled_pass=["StreamOperators"]):
         steps = steps_by_name(usmp.build(DIGITS).ir_mod)
     del steps["__tvm_main__"]
     one, two = (1, 1), (2, 2)

@@ -227,7 +227,7 @@ def test_the_name_of_the_first_is_free_when_it_is_gone():
 
 @pytest.mark.slow
 def test_fused_operators_keep_their_records_up_to_the_planned_module(digits_model):
-    with PassContext(opt_level=3, config={"tir.usmp.streaming": False}):
+    with PassContext(opt_level=3, disabled_pass=["StreamOperators"]):
         planned = usmp.build(usmp.import_model(digits_model), "c").ir_mod
     kinds = {
         name: [[record.kind for record in step] for step in operators_of(func)]

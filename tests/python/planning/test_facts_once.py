@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from tvm.ir.transform import PassContext
 
 import usmp
 from support import levels
+from support.planner_contexts import planner_context
 from support.relax_models import two_convolutions
 from support.small_digits import small_convolutions
 from usmp.analysis.memory import facts
@@ -24,7 +24,7 @@ CONFIGS = [
     ({}, {"compare_workspace_io": True}),
     ({"use_workspace_io": True, "preserve_inputs": True}, {}),
     ({"algorithm": "hill_climb"}, {"board": "mps3-an547"}),
-    ({"algorithm": "exact", "time_budget": "10min", "order_operators": False}, {}),
+    ({"algorithm": "exact", "time_budget": "10min", "disabled_pass": ("OrderOperators",)}, {}),
 ]
 
 
@@ -73,7 +73,7 @@ def test_each_version_in_a_public_model_is_walked_once(shared_model, walked, nam
 
 def check(mod, walked, config, build):
     """Build the model, and count."""
-    with PassContext(config={f"tir.usmp.{key}": value for key, value in config.items()}):
+    with planner_context(config):
         usmp.build(mod, **build)
     assert walked
     assert {key: times for key, times in walked.items() if times > 1} == {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import tvm_ffi
 from tvm.ir.transform import PassContext
@@ -10,6 +12,7 @@ from tvm.script import relax as R
 
 from support.main_calls import called
 from support.operator_programs import BRANCHES
+from support.planner_contexts import planner_context
 from support.planner_views import bound
 from usmp.aot_pipeline import lower_to_aot
 from usmp.planning.options import PlanningOptions, planning_options
@@ -24,11 +27,11 @@ class Doubled:
 
 
 def context(**config):
-    return PassContext(config={f"tir.usmp.{name}": value for name, value in config.items()})
+    return planner_context(config)
 
 
 def test_defaults():
-    assert planning_options({}) == PlanningOptions(
+    assert planning_options() == PlanningOptions(
         algorithm="auto",
         custom_algorithm=None,
         placement="preference",
@@ -42,13 +45,11 @@ def test_defaults():
         stream_outputs=(),
         optimize="ram",
         code="balanced",
-        dynamic="bound",
-        dynamic_allocator="arena",
-        poison_dead_bytes=False,
-        verify_kernels=False,
-        profile=False,
+        dynamic=("bound",),
+        debug=(),
     )
-    assert planning_options({}, workspace_io=True).use_workspace_io
+    assert planning_options().dynamic_allocator == "arena"
+    assert planning_options(workspace_io=True).use_workspace_io
 
 
 def test_all_of_them():
@@ -58,28 +59,55 @@ def test_all_of_them():
         "tir.usmp.time_budget": "10s",
         "tir.usmp.use_workspace_io": False,
         "tir.usmp.preserve_inputs": False,
-        "tir.usmp.overlap": False,
-        "tir.usmp.order_operators": False,
-        "tir.usmp.streaming": True,
         "tir.usmp.stream_inputs": ["image"],
         "tir.usmp.stream_outputs": ["mask", "a,b"],
         "tir.usmp.max_extra_macs": 12.5,
         "tir.usmp.optimize": "speed",
         "tir.usmp.code": "small",
-        "tir.usmp.dynamic": "expression",
-        "tir.usmp.dynamic_allocator": "TVMBackendAllocWorkspace",
-        "tir.usmp.poison_dead_bytes": True,
-        "tir.usmp.verify_kernels": True,
-        "tir.usmp.profile": True,
+        "tir.usmp.dynamic": ["expression", "TVMBackendAllocWorkspace"],
+        "tir.usmp.debug": ["poison_dead_bytes", "verify_kernels", "profile"],
     }
-    options = planning_options(config, workspace_io=True)
+    options = planning_options(PassContext(config=config), workspace_io=True)
     assert options.config() == config
-    assert planning_options(options.config()) == options
+    assert planning_options(PassContext(config=options.config())) == options
+    assert options.computes_offsets
+    assert options.dynamic_allocator == "TVMBackendAllocWorkspace"
+
+
+@pytest.mark.parametrize("prefix", ["", "usmp."])
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("OverlapInputsAndOutputs", "overlap"),
+        ("OrderOperators", "order_operators"),
+        ("StreamOperators", "streaming"),
+    ],
+)
+def test_disabled_passes_are_options_too(prefix, name, field):
+    options = planning_options(PassContext(disabled_pass=[prefix + name]))
+    assert options == replace(PlanningOptions(), **{field: False})
+
+
+def test_names_of_the_previous_release_are_read():
+    old = {
+        **{name: False for name in ("overlap", "order_operators", "streaming")},
+        **{name: True for name in ("profile", "verify_kernels")},
+        "dynamic_allocator": "TVMBackendAllocWorkspace",
+        "dynamic": "expression",
+        "debug": "poison_dead_bytes",
+    }
+    assert planning_options(context(**old)) == PlanningOptions(
+        overlap=False,
+        order_operators=False,
+        streaming=False,
+        dynamic=("TVMBackendAllocWorkspace", "expression"),
+        debug=("profile", "verify_kernels", "poison_dead_bytes"),
+    )
 
 
 def test_without_usmp_its_greedy_planner_shares_and_nothing_else():
     config = {"tir.usmp.enable": False, "tir.usmp.custom_algorithm": "hill_climb"}
-    options = planning_options(config)
+    options = planning_options(PassContext(config=config))
     assert options.algorithm_name == "greedy_by_size"
     assert (options.overlap, options.order_operators, options.streaming) == (False,) * 3
     assert options.shares_memory
@@ -98,18 +126,26 @@ def test_without_usmp_its_greedy_planner_shares_and_nothing_else():
             {"code": "tiny"},
             'unknown kind of code "tiny" in tir.usmp.code; supported: balanced, fast, small',
         ),
+        (
+            {"debug": "profile,trace"},
+            'unknown word "trace" in tir.usmp.debug; supported: profile, poison_dead_bytes, ',
+        ),
+        (
+            {"dynamic": "bound,expression"},
+            "tir.usmp.dynamic=bound,expression: offsets are either bound or expression; leave out",
+        ),
         ({"time_budget": "soon"}, "tir.usmp.time_budget: "),
         ({"time_budget": "1s", "algorithm": "hill_climb"}, "tir.usmp.time_budget is for "),
         ({"time_budget": "1s", "custom_algorithm": "hill_climb"}, "tir.usmp.time_budget is for "),
         (
-            {"stream_inputs": "x,y", "streaming": False},
+            {"stream_inputs": "x,y", "disabled_pass": ("StreamOperators",)},
             "tir.usmp.stream_inputs (x, y) needs operators that run row by row, which "
-            "tir.usmp.streaming=0 and tir.usmp.enable=0 forbid",
+            "--disabled-pass=StreamOperators and tir.usmp.enable=0 forbid",
         ),
         (
             {"stream_inputs": "x", "enable": False},
             "tir.usmp.stream_inputs (x) needs operators that run row by row, which "
-            "tir.usmp.streaming=0 and tir.usmp.enable=0 forbid",
+            "--disabled-pass=StreamOperators and tir.usmp.enable=0 forbid",
         ),
         (
             {"stream_inputs": "x", "stream_outputs": "y", "algorithm": "no_sharing"},

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.planner_contexts import planner_context
 from usmp.algorithms.placement import Placed
 from usmp.algorithms.search import PROOF, TIME, SearchedPlan
 from usmp.names import COST
@@ -13,7 +14,7 @@ from usmp.objects import BufferInfo, BufferInfoAnalysis, PoolAllocation, Workspa
 from usmp.planning.options import planning_options
 from usmp.planning.plan import NoPlan, Plan, may_improve, smaller
 
-AUTO = planning_options({"tir.usmp.algorithm": "auto"})
+AUTO = planning_options(planner_context({"algorithm": "auto"}))
 WORK = "work"
 POOL = WorkspacePoolInfo("sram", ["c"])
 FAILED = NoPlan(ValueError("nothing fits"))

@@ -12,6 +12,7 @@ import usmp
 from conftest import ROOT
 from support.deadlines import NEVER, OVER
 from support.operator_programs import BRANCHES
+from support.planner_contexts import planner_context
 from support.planner_views import bound, workspace
 from usmp.analysis import pool_usage
 from usmp.names import ORDER, WORKSPACE_IO
@@ -88,7 +89,7 @@ def test_plans_are_those_of_pools_options_and_executor(placed):
     pools = usmp.WorkspaceMemoryPools([workspace("sram")])
     others = [
         (mod, {}),
-        (mod, {"tir.usmp.overlap": False}),
+        (mod, {"disabled_pass": ["OverlapInputsAndOutputs"]}),
         (mod, {"tir.usmp.algorithm": "greedy_by_size"}),
         (mod, {"tir.usmp.use_workspace_io": True}),
         (mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR.name, pools), {}),
@@ -97,7 +98,7 @@ def test_plans_are_those_of_pools_options_and_executor(placed):
     with planning_session():
         for count, (module, config) in enumerate(others, 1):
             for _ in range(2):
-                with PassContext(config=config):
+                with planner_context(config):
                     UnifiedStaticMemoryPlanner()(module)
             assert len(placed) == count
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.planner_contexts import planner_context
 from usmp.planning.options import planning_options
 from usmp.planning.stream_inputs import split_stream_inputs
 
@@ -48,14 +49,16 @@ def test_an_input_twice(texts, message):
 
 
 def test_hops_are_no_rows():
-    options = planning_options({"tir.usmp.stream_inputs": ["x:hop=2"], "tir.usmp.streaming": False})
+    options = planning_options(
+        planner_context({"stream_inputs": ["x:hop=2"], "disabled_pass": ["StreamOperators"]})
+    )
     assert (options.row_inputs, options.hops, options.streams_io) == ((), {"x": 2}, False)
 
 
 def test_nothing_is_left_to_preserve():
     config = {"tir.usmp.stream_inputs": ["x:hop=2"], "tir.usmp.preserve_inputs": True}
     with pytest.raises(ValueError) as error:
-        planning_options(config)
+        planning_options(planner_context(config))
     assert str(error.value) == (
         "tir.usmp.stream_inputs gives new rows of x to each run, so that there is nothing to "
         "preserve for the next one; leave out the hop, or tir.usmp.preserve_inputs"

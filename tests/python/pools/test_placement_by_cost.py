@@ -35,8 +35,7 @@ def build(
     slow = PoolInfoProperties(read_latency_cycles=8, write_latency_cycles=8, is_internal=True)
     # Row by row nearly all of it would be in the fast memory.
     config = {"tir.usmp.placement": placement, "tir.usmp.algorithm": algorithm}
-    config["tir.usmp.streaming"] = False
-    with PassContext(config=config):
+    with PassContext(config=config, disabled_pass=["StreamOperators"]):
         return usmp.build(
             mod,
             workspace_memory_pools=WorkspaceMemoryPools(

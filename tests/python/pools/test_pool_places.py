@@ -13,6 +13,7 @@ from tvm.script import relax as R
 
 import usmp
 from support.entry_models import entry_model
+from support.planner_contexts import planner_context
 from support.relax_models import X, attention, bound_attention
 from support.shared_builds import built_once
 from support.state_models import Streaming, streaming_model
@@ -29,7 +30,7 @@ from usmp.objects import AllocatedPoolInfo, PlacedBuffer
 
 pytestmark = pytest.mark.usefixtures("one_session")
 
-POISON = {"tir.usmp.poison_dead_bytes": True}
+POISON = {"tir.usmp.debug": ["poison_dead_bytes"]}
 """Runs overwrite dead bytes too, which has to find each buffer's lines; plans are the same."""
 PEAK = 320
 """Bytes that the buffers of `Attention` take in one pool."""
@@ -66,7 +67,7 @@ def elsewhere(place: dict) -> dict:
 
 @built_once
 def build(*properties, constants=None, options=None, **arguments) -> usmp.AOTExecutorFactoryModule:
-    with PassContext(config=options or {}):
+    with planner_context(options or {}):
         return usmp.build(bound_attention(), **pools(*properties, constants=constants), **arguments)
 
 
@@ -160,7 +161,7 @@ def test_sizes_count_what_suits_all_buffers_that_may_lie_there():
     pool = described(build(first, second, options=io))
     assert pool["first_byte"] == 128 and pool["alignment_bytes"] == 128
     needed = pool["size_bytes"] + 123
-    options = io | {"tir.usmp.streaming": False}
+    options = io | {"disabled_pass": ["StreamOperators"]}
     build(first | {"size_hint_bytes": needed}, second, options=options).files()
     with pytest.raises(usmp.DoesNotFitError) as error:
         build(first | {"size_hint_bytes": needed - 1}, second, options=options)

@@ -77,7 +77,7 @@ CASES = {
 def options(workspace_io=False, poison=False, preserve_inputs=False):
     return {
         "tir.usmp.use_workspace_io": workspace_io,
-        "tir.usmp.poison_dead_bytes": poison,
+        "tir.usmp.debug": ["poison_dead_bytes"] if poison else [],
         "tir.usmp.preserve_inputs": preserve_inputs,
     }
 

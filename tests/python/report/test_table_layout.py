@@ -112,11 +112,11 @@ def test_an_encoding_without_these_characters_has_those_of_ascii():
 def test_text_and_lists_break_no_word():
     text = io.StringIO()
     console = Console(file=text, width=12, color_system=None)
-    print_text("[b]tir.usmp.overlap=0 is so", console)
+    print_text("[b]tir.usmp.debug=on is so", console)
     print_list(["one two three", "four"], console)
     assert text.getvalue().splitlines() == [
         "[b]tir.usmp.",
-        "overlap=0 is",
+        "debug=on is",
         "so",
         "- one two",
         "  three",

@@ -8,13 +8,13 @@ import runpy
 import shlex
 
 import pytest
-from tvm.ir.transform import PassContext
 
 import usmp
 from conftest import ROOT
 from support.attribute_uses import observe
 from support.entry_models import entry_model
 from support.onnx_models import residual_cnn
+from support.planner_contexts import planner_context
 from usmp.driver.opt import opt
 from usmp.objects.attributes.attribute import AttributeAccess
 from usmp.outside_passes import BUILD, FRONTENDS, OUTPUT, USER
@@ -43,8 +43,8 @@ def undeclared(uses) -> set[str]:
 
 BUILDS = {
     "board": lambda _: usmp.build(DIGITS, board="mps3-an547").files(),
-    "streamed": lambda _: built(DIGITS, stream_inputs="image", profile=True),
-    "small": lambda _: built(DIGITS, io_type="int8", code="small", poison_dead_bytes=True),
+    "streamed": lambda _: built(DIGITS, stream_inputs="image", debug="profile"),
+    "small": lambda _: built(DIGITS, io_type="int8", code="small", debug="poison_dead_bytes"),
     "onnx": lambda folder: built(onnx_file(folder), max_extra_macs=50, use_workspace_io=True),
     "entries": lambda _: built(entry_model()),
 }
@@ -52,7 +52,7 @@ BUILDS = {
 
 def built(model, io_type: str = "float", **options):
     """Build a model with pass options, up to the files."""
-    with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
+    with planner_context(options):
         return usmp.build(model, io_type=io_type).files()
 
 

@@ -24,7 +24,7 @@ DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 
 
 def metadata_of(model):
-    with PassContext(config={"tir.usmp.profile": True, "tir.usmp.streaming": False}):
+    with PassContext(config={"tir.usmp.debug": ["profile"]}, disabled_pass=["StreamOperators"]):
         return usmp.build(model).metadata["modules"]["default"]
 
 

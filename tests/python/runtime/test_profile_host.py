@@ -33,7 +33,7 @@ IMAGE = {"image": np.ones((1, 8, 8, 1), np.int8)}
 
 
 def profiled(model, *arguments, **options):
-    with PassContext(config={"tir.usmp.profile": True}):
+    with PassContext(config={"tir.usmp.debug": ["profile"]}):
         return usmp.build(model, *arguments, **options)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import tvm
 
 import usmp
 from support.attention import attention
+from support.planner_contexts import planner_context
 from usmp.relax.transform import PartitionForAccelerators
 
 pytestmark = pytest.mark.cc
@@ -21,8 +21,7 @@ def expected(data: np.ndarray) -> np.ndarray:
 
 
 def built(options, **arguments):
-    config = {f"tir.usmp.{name}": value for name, value in options.items()}
-    with tvm.transform.PassContext(config=config):
+    with planner_context(options):
         return usmp.build(attention(), max_sizes={"length": LARGEST}, **arguments)
 
 
@@ -31,11 +30,11 @@ def built(options, **arguments):
     ("options", "workspace"),
     [
         ({"max_extra_macs": "10%"}, 2800),
-        ({"poison_dead_bytes": True}, 2800),
-        ({"profile": True}, 2800),
+        ({"debug": "poison_dead_bytes"}, 2800),
+        ({"debug": "profile"}, 2800),
         ({"code": "small", "optimize": "speed"}, 2800),
         ({"algorithm": "hill_climb", "dynamic": "expression"}, 2800),
-        ({"overlap": False, "dynamic": "expression"}, 3200),
+        ({"disabled_pass": ("OverlapInputsAndOutputs",), "dynamic": "expression"}, 3200),
         # 20 x 16 and two of 20 x 20 floats, each with bytes of its own.
         ({"algorithm": "no_sharing", "dynamic": "expression"}, 4480),
         ({"use_workspace_io": True, "preserve_inputs": True}, 4160),
@@ -57,7 +56,7 @@ def test_results_with_other_options(options, workspace):
         ({"stream_inputs": ["data"]}, "inputs and outputs by rows have fixed shapes"),
         ({"stream_inputs": ["data:hop=1"]}, "windows of time have fixed shapes"),
         ({"use_workspace_io": True, "dynamic": "expression"}, "have one place for all sizes"),
-        ({"poison_dead_bytes": True, "dynamic": "expression"}, "not known which bytes are dead"),
+        ({"debug": "poison_dead_bytes", "dynamic": "expression"}, "not known which bytes are dead"),
         ({"dynamic": "sometimes"}, 'unknown kind of offsets "sometimes"'),
     ],
     ids=str,

@@ -100,7 +100,7 @@ IO = {"use_workspace_io": True}
         ({"algorithm": "hill_climb"}, False),
         ({"algorithm": "exact"}, False),
         ({"algorithm": "no_sharing"}, False),
-        ({"overlap": False}, False),
+        ({"disabled_pass": ("OverlapInputsAndOutputs",)}, False),
     ],
     ids=str,
 )
@@ -268,7 +268,7 @@ def test_a_keyword_spotter(shared_model):
     layout = alone.state_layout
     pinned = build(
         mod,
-        io | {"order_operators": False},
+        io | {"disabled_pass": ("OrderOperators",)},
         state_memory_pool="backup",
         state_layout=layout,
     )

@@ -80,7 +80,7 @@ def test_a_new_pool_is_external():
         {"algorithm": "greedy_by_size"},
         {"algorithm": "hill_climb"},
         {"algorithm": "no_sharing"},
-        {"order_operators": False},
+        {"disabled_pass": ("OrderOperators",)},
     ],
     ids=str,
 )

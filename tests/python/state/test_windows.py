@@ -29,7 +29,7 @@ from usmp.support.errors import UnsupportedModelError
 
 pytestmark = pytest.mark.cc
 
-PLAIN = {"algorithm": "no_sharing", "streaming": False}
+PLAIN = {"algorithm": "no_sharing", "disabled_pass": ("StreamOperators",)}
 """Builds faster; what is planned is tested with the states of other models."""
 SCALE = Quantization("int8", (0.5,), (-5,))
 LIMITS = OutputLimits("int8", -128, 127)

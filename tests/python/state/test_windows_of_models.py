@@ -45,7 +45,7 @@ def test_a_keyword_spotter(shared_model):
     }
     memory = module["memory"]["ram"]
     assert (memory["workspace_size_bytes"], memory["state_size_bytes"]) == (3921, 3537)
-    with PassContext(config={"tir.usmp.streaming": False}):
+    with PassContext(disabled_pass=["StreamOperators"]):
         whole = usmp.build(mod)
     # Before the first run all rows of a tensor are alike: one of each is stored.
     assert constants(factory) == constants(whole) + 3 * 128

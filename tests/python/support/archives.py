@@ -8,9 +8,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from tvm.ir.transform import PassContext
 
 import usmp
+from support.planner_contexts import planner_context
 from support.relax_models import PARAMS, Attention
 from support.tflite_file import one_operator_model
 from usmp.runtime import Archive, ArchiveError
@@ -26,7 +26,7 @@ def relu_archive(folder: Path) -> Path:
 
 def attention_archive(folder: Path, *names: str, **options) -> tuple[Archive, list]:
     """An archive of models of these names, read back, and what they were built to."""
-    with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
+    with planner_context(options):
         built = [usmp.build(Attention, params=PARAMS, module_name=name) for name in names]
     path = usmp.export_model_library_format(built, folder / "models.tar")
     return usmp.load_archive(path), built

@@ -55,7 +55,7 @@ class Way:
     workspace_io
         whether inputs and outputs are in the workspace.
     prune
-        `tir.usmp.prune_constant_channels`.
+        whether channels are pruned.
     segments
         seed of the choice of operators that run interleaved; None for none.
     proof
@@ -130,18 +130,21 @@ class Matrix:
     def factory(self, way: Way) -> usmp.AOTExecutorFactoryModule:
         """The model, compiled but for the C."""
         if way.factory not in self._factories:
+            passes = {
+                "OverlapInputsAndOutputs": way.overlap,
+                "PruneConstantChannels": way.prune,
+                "StreamOperators": way.interleave,
+                "OrderOperators": way.interleave,
+            }
+            disabled = [name for name, runs in passes.items() if not runs]
             config = {
                 "tir.usmp.use_workspace_io": way.workspace_io,
-                "tir.usmp.overlap": way.overlap,
-                "tir.usmp.poison_dead_bytes": way.poison,
+                "tir.usmp.debug": ["poison_dead_bytes"] if way.poison else [],
                 "tir.usmp.optimize": way.optimize,
-                "tir.usmp.prune_constant_channels": way.prune,
                 "tir.usmp.algorithm": "auto" if way.proof else "hill_climb",
-                "tir.usmp.streaming": way.interleave,
-                "tir.usmp.order_operators": way.interleave,
             }
             streamed = nullcontext() if way.segments is None else any_segments(way.segments)
-            with PassContext(opt_level=3, config=config), streamed:
+            with PassContext(opt_level=3, config=config, disabled_pass=disabled), streamed:
                 self._factories[way.factory] = usmp.build(self.mod, way.target)
         return self._factories[way.factory]
 

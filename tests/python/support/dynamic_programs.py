@@ -5,10 +5,10 @@ from __future__ import annotations
 import tvm
 from tvm import tirx
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
+from support.planner_contexts import planner_context
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.objects import TensorInfo
 from usmp.objects.arguments.executor import Executor
@@ -67,7 +67,7 @@ def lowered(
     """
     if executor is not None:
         mod = mod.with_attr(EXECUTOR_ATTR.name, executor)
-    with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
+    with planner_context(options):
         mod = LowerDynamicAllocations()(UnifiedStaticMemoryPlanner()(mod))
         return PoisonDeadBytes()(mod) if poison else mod
 

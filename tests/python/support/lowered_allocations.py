@@ -7,15 +7,15 @@ import re
 
 from tvm import tirx
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
+from support.planner_contexts import planner_context
 from usmp.transform import LowerDynamicAllocations
 
 
 def lower(mod, **options):
-    with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
+    with planner_context(options):
         after = LowerDynamicAllocations()(mod)
     assert tirx.analysis.verify_well_formed(after)
     return after

@@ -6,10 +6,10 @@ import numpy as np
 import tvm
 from tvm import tirx
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
+from support.planner_contexts import planner_context
 from support.streamed_graphs import main_function, module, operator
 from usmp.objects import (
     ConstantMemoryPools,
@@ -99,7 +99,7 @@ def workspace(name, size_hint_bytes=-1):
 
 
 def plan(mod, pools=(), constant_pools=(), **config):
-    with PassContext(config={f"tir.usmp.{key}": value for key, value in config.items()}):
+    with planner_context(config):
         planned = UnifiedStaticMemoryPlanner()(bound(mod, pools, constant_pools))
     assert tirx.analysis.verify_well_formed(planned)
     return planned

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext
 
 import usmp
+from support.planner_contexts import planner_context
 from usmp.analysis.memory.facts import _SHARED, FactStore
 from usmp.planning.session import _SESSION, PlanningSession
 
@@ -36,5 +36,5 @@ def _in_session(path: Path) -> Context:
 
 
 def _build(path: Path, target: str, options: dict[str, object]) -> usmp.AOTExecutorFactoryModule:
-    with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
+    with planner_context(options):
         return usmp.build(imported(path), target)

@@ -8,10 +8,10 @@ import numpy as np
 import tvm
 from tvm import tirx
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
+from support.planner_contexts import planner_context
 from usmp.boards.board import Board
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.objects import TensorInfo
@@ -112,7 +112,7 @@ def build_symbolic(
 ) -> AOTExecutorFactoryModule:
     """A compiled model; `options` are those of `tir.usmp`."""
     mod = with_interface(mod, tensors or attending_tensors(), sizes, target)
-    with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
+    with planner_context(options):
         planned = UnifiedStaticMemoryPlanner()(mod.with_attrs(dict(attrs or {})))
     return AOTExecutorFactoryModule(planned, module_name, board)
 
@@ -182,6 +182,6 @@ def build_two_sizes(board: Board | None = None, **options: object) -> AOTExecuto
     sizes = [SymbolicSize("rows", 1, 5), SymbolicSize("columns", 1, 7)]
     mod = with_interface(TwoSizes, outer, sizes, name="__tvm_outer__")
     mod = with_interface(mod, total, [SymbolicSize("rows", 1, 9)], name="__tvm_total__")
-    with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
+    with planner_context(options):
         planned = UnifiedStaticMemoryPlanner()(mod.with_attr(ENTRIES_ATTR.name, ["outer", "total"]))
     return AOTExecutorFactoryModule(planned, "default", board)

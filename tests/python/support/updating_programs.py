@@ -20,7 +20,11 @@ INTERFACES: dict[str, tuple[str, dict[str, str], dict[str, bool]]] = {
     "c": ("c", {}, {}),
     "llvm": ("llvm", {}, {}),
     "packed": ("c", {"interface-api": "packed"}, {}),
-    "workspace": ("c", {}, {"tir.usmp.use_workspace_io": True, "tir.usmp.poison_dead_bytes": True}),
+    "workspace": (
+        "c",
+        {},
+        {"tir.usmp.use_workspace_io": True, "tir.usmp.debug": ["poison_dead_bytes"]},
+    ),
 }
 """How programs are called: target, options of the executor and of the passes."""
 

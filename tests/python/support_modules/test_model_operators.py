@@ -16,6 +16,7 @@ from conftest import ROOT
 from support.accelerator_models import CONV2D, registered
 from support.lazy import lazy
 from support.onnx_models import Graph
+from support.planner_contexts import planner_context
 from support.small_digits import small_convolutions
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.report import print_memory_summary, print_operators
@@ -31,7 +32,7 @@ DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 
 def operators_of(model, **options) -> tuple[list[tuple[int, str]], list[list[int]]]:
     """Index and type of those of the model, and for each that runs the indices of its own."""
-    with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
+    with planner_context(options):
         factory = usmp.build(model)
     module = factory.metadata["modules"]["default"]
     table = module["model_operators"]
@@ -59,7 +60,7 @@ TFLITE = [
 @pytest.mark.parametrize(
     ("options", "made_from"),
     [
-        ({"streaming": False}, [[0], [1], [2], [3, 4], [5], [6], [7], [8], [9]]),
+        ({"disabled_pass": ("StreamOperators",)}, [[0], [1], [2], [3, 4], [5], [6], [7], [8], [9]]),
         # Run interleaved.
         ({}, [[0, 1], [2, 3, 4], [5, 6], [7], [8], [9]]),
     ],
@@ -125,7 +126,7 @@ def test_nodes_between_quantizers_are_first(tmp_path):
     y = graph.node("Relu", graph.node("Conv", x, weights))
     graph.rename(graph.through(y, 0.25), "y")
     (tmp_path / "net.onnx").write_bytes(graph.model("y"))
-    with PassContext(config={"tir.usmp.streaming": False}):
+    with PassContext(disabled_pass=["StreamOperators"]):
         factory = usmp.build(tmp_path / "net.onnx")
     made_from = [o["model_operators"] for o in factory.metadata["modules"]["default"]["operators"]]
     assert made_from == [[0], [3, 4, 1, 2, 5, 6]]
@@ -134,7 +135,7 @@ def test_nodes_between_quantizers_are_first(tmp_path):
 
 @pytest.mark.slow
 def test_what_is_live_while_an_operator_runs():
-    with PassContext(config={"tir.usmp.streaming": False}):
+    with PassContext(disabled_pass=["StreamOperators"]):
         module = usmp.build(DIGITS).metadata["modules"]["default"]
     pools = {pool["name"]: pool for pool in module["memory"]["pools"]}
     pool = pools["global_workspace"]
@@ -162,7 +163,7 @@ def test_what_is_live_while_an_operator_runs():
 
 @pytest.mark.slow
 def test_comments_in_the_c_name_them():
-    with PassContext(config={"tir.usmp.streaming": False}):
+    with PassContext(disabled_pass=["StreamOperators"]):
         source = usmp.build(DIGITS).source
     assert "  /* operator 0 CONV_2D (8x8x16) */\n" in source
     assert "  /* operators 3 CONV_2D, 4 ADD (4x4x32) */\n" in source

@@ -77,7 +77,7 @@ def test_statements_that_poison_lie_outside():
 
 @pytest.mark.slow
 def test_entries_are_numbered_one_after_the_other():
-    with PassContext(config={"tir.usmp.profile": True}):
+    with PassContext(config={"tir.usmp.debug": ["profile"]}):
         mod = usmp.build(entry_model()).ir_mod
     counts = [len(numbers(mod[f"__tvm_{entry}__"])) // 2 for entry in ("learn", "tell", "plain")]
     assert all(counts)
@@ -90,7 +90,7 @@ def test_entries_are_numbered_one_after_the_other():
 
 @pytest.mark.slow
 def test_a_first_run_that_sets_states_is_one_operator():
-    with PassContext(config={"tir.usmp.profile": True}):
+    with PassContext(config={"tir.usmp.debug": ["profile"]}):
         main = usmp.build(streaming_model()).ir_mod["__tvm_main__"]
     statements = tirx.stmt_list(main.body)
     branches = [i for i, s in enumerate(statements) if isinstance(s, tirx.IfThenElse)]

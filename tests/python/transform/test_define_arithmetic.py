@@ -26,7 +26,7 @@ UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 def run_all(mod, inputs, target="c"):
     """What the emitted code computes; a C program that does what is undefined ends the process."""
     # The operators of a test do not depend on each other.
-    with PassContext(config={"tir.usmp.streaming": False, "tir.usmp.order_operators": False}):
+    with PassContext(disabled_pass=["StreamOperators", "OrderOperators"]):
         factory = usmp.build(mod, target)
     flags = UNDEFINED if target == "c" else ("-O1",)
     module = HostModule(factory.files(), factory.metadata["modules"]["default"], flags)

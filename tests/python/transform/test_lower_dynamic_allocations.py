@@ -173,7 +173,7 @@ def test_tvms_functions():
         a = T.alloc_buffer((n,), "float32")
         T.evaluate(T.call_extern("int32", "op", x, a.data))
 
-    after = lower(main_of(main), dynamic_allocator="TVMBackendAllocWorkspace")
+    after = lower(main_of(main), dynamic="TVMBackendAllocWorkspace")
     assert after.attrs["dynamic_allocator"] == "TVMBackendAllocWorkspace"
     assert lines(after["__tvm_main__"]) == [
         'a_bytes = T.Cast("int64", n) * T.int64(4)',

@@ -118,7 +118,7 @@ def test_an_unknown_allocator():
 
 def test_an_alignment_that_tvms_runtime_does_not_give():
     with pytest.raises(Exception, match="b must be aligned to 128 bytes, but what TVM's runtime"):
-        lower(Copies, dynamic_allocator="TVMBackendAllocWorkspace")
+        lower(Copies, dynamic="TVMBackendAllocWorkspace")
 
 
 @pytest.mark.parametrize(

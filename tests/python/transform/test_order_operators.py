@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 import tvm
-from tvm.ir.transform import PassContext
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from support.main_calls import called
 from support.operator_programs import BRANCHES, network
+from support.planner_contexts import planner_context
 from support.planner_views import bound, first_line, plan, workspace
 from usmp.analysis import pool_usage
 from usmp.objects.attributes.compared import details_of
@@ -18,7 +18,7 @@ from usmp.transform import OrderOperators
 
 
 def ordered(mod, **config):
-    with PassContext(config={f"tir.usmp.{key}": value for key, value in config.items()}):
+    with planner_context(config):
         return OrderOperators()(mod)
 
 
@@ -65,7 +65,7 @@ def test_views_are_declared_before_all_calls():
 
 
 def test_the_option_keeps_the_order():
-    assert ordered(BRANCHES, order_operators=False).same_as(BRANCHES)
+    assert ordered(BRANCHES, disabled_pass=("OrderOperators",)).same_as(BRANCHES)
 
 
 def test_without_sharing_no_order_is_better():

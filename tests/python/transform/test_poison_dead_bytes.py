@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 import tvm
 from tvm import tirx
-from tvm.ir.transform import PassContext
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
 import usmp
 from support import levels
+from support.planner_contexts import planner_context
 from support.planner_views import DATA, Chain, bound, plan, with_io, workspace
 from support.relax_models import PARAMS, Attention, X
 from usmp.objects import Executor
@@ -143,9 +143,8 @@ PACKED = Executor("aot", {"interface-api": "packed"})
 )
 def test_the_build_option_keeps_the_results(target, executor, workspace_io):
     factories = []
-    for value in (False, True):
-        config = {"use_workspace_io": workspace_io, "poison_dead_bytes": value}
-        with PassContext(config={f"tir.usmp.{name}": value for name, value in config.items()}):
+    for debug in ([], ["poison_dead_bytes"]):
+        with planner_context({"use_workspace_io": workspace_io, "debug": debug}):
             factories.append(usmp.build(Attention, target, executor, params=PARAMS))
     plain, poisoned = factories
     tvm.ir.assert_structural_equal(poisoned.ir_mod, PoisonDeadBytes()(plain.ir_mod))

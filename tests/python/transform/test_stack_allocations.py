@@ -80,7 +80,7 @@ def test_the_runtime_of_tvm_aligns_to_64_bytes(alignment, fits):
     func = aligned(alignment)
     assert any("allocate" in line for line in lowered(func))
     if fits:
-        lowered(func, dynamic_allocator="TVMBackendAllocWorkspace")
+        lowered(func, dynamic="TVMBackendAllocWorkspace")
         return
     with pytest.raises(ValueError, match=r"must be aligned to 128 bytes, .* is aligned to 64"):
-        lowered(func, dynamic_allocator="TVMBackendAllocWorkspace")
+        lowered(func, dynamic="TVMBackendAllocWorkspace")

@@ -162,16 +162,17 @@ def test_an_output_may_overwrite_its_dying_input(algorithm):
 
 
 def test_live_buffers_stay_apart_where_overlap_is_switched_off():
-    planned = plan(Copies, overlap=False)
+    planned = plan(Copies, disabled_pass=("OverlapInputsAndOutputs",))
     assert offsets(planned) == {"a": 48, "b": 0, "c": 48}
     assert overlaps(planned) == {"a": {}, "b": {}, "c": {}}
     (bound,) = planned.attrs[MEMORY_PLAN_ATTR.name].pool_bounds.values()
     assert (bound.lower_bound_bytes, bound.optimal) == (80, True)
 
 
-@pytest.mark.parametrize("overlap", [False, True])
-def test_preserved_inputs_share_their_bytes_with_nobody(overlap):
-    planned = plan(with_io(Copies), use_workspace_io=True, preserve_inputs=True, overlap=overlap)
+@pytest.mark.parametrize("disabled", [("OverlapInputsAndOutputs",), ()])
+def test_preserved_inputs_share_their_bytes_with_nobody(disabled):
+    io = {"use_workspace_io": True, "preserve_inputs": True}
+    planned = plan(with_io(Copies), disabled_pass=disabled, **io)
     placed = {b.name: b for b in planned.attrs[MEMORY_PLAN_ATTR.name].buffers}
     kept = placed.pop("in")
     end = max(r.stop for r in placed["out"].live_ranges)
@@ -181,7 +182,7 @@ def test_preserved_inputs_share_their_bytes_with_nobody(overlap):
         b.byte_offset + b.size_bytes <= first or first + kept.size_bytes <= b.byte_offset
         for b in placed.values()
     )
-    assert pool_args(planned) == [("global_workspace", 64 if overlap else 96)]
+    assert pool_args(planned) == [("global_workspace", 96 if disabled else 64)]
 
 
 def test_inputs_that_are_not_preserved_are_overwritten():

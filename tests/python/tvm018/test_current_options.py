@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from usmp.tvm018.current_options import cmsis_nn_core, current_options, refusal, setting_text
-from usmp.tvm018.pass_options import WITHOUT_USMP
 
 CMSIS_NN = "relay.ext.cmsisnn.options"
-ALGORITHM = "tir.usmp.algorithm"
+ALGORITHM, GREEDY = "tir.usmp.algorithm", "greedy_by_size"
+PASSES_OF_USMP = ["OverlapInputsAndOutputs", "OrderOperators", "StreamOperators"]
 
 
 @pytest.mark.parametrize(
@@ -22,10 +22,10 @@ ALGORITHM = "tir.usmp.algorithm"
             [("relay.FuseOps.max_depth", "7")],
         ),
         ({"tir.usmp.enable": True}, {"tir.usmp.enable": True}, []),
-        ({"tir.usmp.enable": False}, WITHOUT_USMP, [("tir.usmp.enable", "0")]),
+        ({"tir.usmp.enable": False}, {ALGORITHM: GREEDY}, [("tir.usmp.enable", "0")]),
         (
-            {ALGORITHM: "hill_climb", "tir.usmp.enable": 0, "tir.usmp.overlap": True},
-            {**WITHOUT_USMP, "tir.usmp.overlap": True},
+            {ALGORITHM: "hill_climb", "tir.usmp.enable": 0, "tir.usmp.code": "small"},
+            {ALGORITHM: GREEDY, "tir.usmp.code": "small"},
             [("tir.usmp.enable", "0"), (ALGORITHM, "hill_climb")],
         ),
         ({"relay.FuseOps.link_params": True}, {}, [("relay.FuseOps.link_params", "1")]),
@@ -39,19 +39,49 @@ ALGORITHM = "tir.usmp.algorithm"
     ],
 )
 def test_options_of_today_take_the_place_of_old_ones(options, current, old):
-    replaced, names = current_options(options)
-    assert replaced == current
-    assert [(one.row.name, one.value) for one in names] == old
+    replaced = current_options(options)
+    assert replaced.options == current
+    assert replaced.disabled_pass == (PASSES_OF_USMP if "tir.usmp.enable" in dict(old) else [])
+    assert [(one.row.name, one.value) for one in replaced.old] == old
+
+
+@pytest.mark.parametrize(
+    ("options", "current", "disabled"),
+    [
+        ({"overlap": "0", "streaming": "1"}, {}, ["OverlapInputsAndOutputs"]),
+        ({"streaming": False, "order_operators": 0}, {}, ["StreamOperators", "OrderOperators"]),
+        ({"prune_constant_channels": "False"}, {}, ["PruneConstantChannels"]),
+        ({"profile": True, "verify_kernels": "0"}, {"debug": ["profile"]}, []),
+        (
+            {"poison_dead_bytes": "1", "debug": "profile,verify_kernels"},
+            {"debug": ["poison_dead_bytes", "profile", "verify_kernels"]},
+            [],
+        ),
+        ({"dynamic_allocator": "arena", "dynamic": "expression"}, {"dynamic": "expression"}, []),
+        (
+            {"dynamic_allocator": "TVMBackendAllocWorkspace", "dynamic": ["expression"]},
+            {"dynamic": ["TVMBackendAllocWorkspace", "expression"]},
+            [],
+        ),
+    ],
+)
+def test_options_of_the_previous_release_are_settings_of_others(options, current, disabled):
+    replaced = current_options({f"tir.usmp.{name}": value for name, value in options.items()})
+    assert replaced.options == {f"tir.usmp.{name}": value for name, value in current.items()}
+    assert replaced.disabled_pass == disabled
+    renamed = [name for name in options if name not in ("debug", "dynamic")]
+    assert [one.row.name for one in replaced.old] == [f"tir.usmp.{name}" for name in renamed]
+    assert all("the old name goes with the next release" in o.row.reason for o in replaced.old)
 
 
 def test_each_refused_option_has_a_line_in_the_message():
-    _, old = current_options(
+    old = current_options(
         {
             "tir.Simplify": 1,
             "relay.FuseOps.link_params": 1,
             "tir.add_lower_pass": 2,
         }
-    )
+    ).old
     first, second = refusal(old).split("\n")
     assert first.startswith("tir.Simplify=1: TVM's pass has other fields now")
     assert first.endswith(".")
@@ -61,7 +91,13 @@ def test_each_refused_option_has_a_line_in_the_message():
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(True, "1"), (False, "0"), (3, "3"), ({"a": 1, 2: True}, '{"a": "1", "2": "True"}')],
+    [
+        (True, "1"),
+        (False, "0"),
+        (3, "3"),
+        (["a", "b,c"], '["a", "b,c"]'),
+        ({"a": 1, 2: True}, '{"a": "1", "2": "True"}'),
+    ],
 )
 def test_values_are_written_as_on_a_command_line(value, text):
     assert setting_text(value) == text

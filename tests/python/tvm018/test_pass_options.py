@@ -19,10 +19,8 @@ from usmp.support.compatibility import CompatibilityNote
 from usmp.tvm018 import ACCEPTED, MAPPED, PASS_CONFIGS, REFUSED, OldName
 
 WITHOUT_USMP = {
-    "tir.usmp.algorithm": "greedy_by_size",
-    "tir.usmp.overlap": False,
-    "tir.usmp.order_operators": False,
-    "tir.usmp.streaming": False,
+    "config": {"tir.usmp.algorithm": "greedy_by_size"},
+    "disabled_pass": ["OverlapInputsAndOutputs", "OrderOperators", "StreamOperators"],
 }
 CMSIS_NN = "relay.ext.cmsisnn.options"
 
@@ -128,18 +126,20 @@ def test_a_switch_that_is_off_anyway_is_accepted(name):
 def test_without_usmp_memory_is_shared_as_by_its_greedy_planner():
     factory, (note,) = told(Attention, WITH_PARAMS, config={"tir.usmp.enable": False})
     assert note.startswith("tir.usmp.enable=0: main is planned as by TVM 0.18 without USMP")
-    assert factory.files() == without_notes(Attention, WITH_PARAMS, config=WITHOUT_USMP)
+    assert factory.files() == without_notes(Attention, WITH_PARAMS, **WITHOUT_USMP)
     (pool,) = (p for p in memory_of(factory)["pools"] if p["kind"] == "workspace")
     assert pool["peak_bytes"] < sum(buffer["size"] for buffer in pool["buffers"])
 
 
 @pytest.mark.parametrize("value", ["0", "false", "FALSE"])
 def test_without_usmp_on_the_command_line(command, value):
-    given = [f"{k}={int(v) if isinstance(v, bool) else v}" for k, v in WITHOUT_USMP.items()]
-    assert current_settings([f" tir.usmp.enable = {value} "])[0] == given
+    settings, disabled, _ = current_settings([f" tir.usmp.enable = {value} "])
+    assert settings == ["tir.usmp.algorithm=greedy_by_size"]
+    assert disabled == WITHOUT_USMP["disabled_pass"]
     if value == "0":
         _, _, archive = command(f"--pass-config=tir.usmp.enable={value}")
-        assert archive == command(*(f"--pass-config={setting}" for setting in given))[2]
+        given = f"--pass-config={settings[0]}", f"--disabled-pass={','.join(disabled)}"
+        assert archive == command(*given)[2]
 
 
 @pytest.mark.parametrize("option", ["algorithm", "custom_algorithm"])
@@ -160,16 +160,6 @@ def test_without_usmp_the_short_option_is_not_read_either(command, capfd):
     assert tvmc.main([*arguments, "--pass-config=tir.usmp.enable=0"]) == 0
     notes = [line for line in capfd.readouterr().err.splitlines() if "note: " in line]
     assert notes[1].startswith("tvmc: note: tir.usmp.algorithm=exact: not read beside")
-
-
-@pytest.mark.slow
-def test_without_usmp_options_that_it_stands_for_can_be_given():
-    config = {"tir.usmp.enable": False, "tir.usmp.overlap": True}
-    factory, _ = told(Attention, WITH_PARAMS, config=config)
-    expected = without_notes(
-        Attention, WITH_PARAMS, config={**WITHOUT_USMP, "tir.usmp.overlap": True}
-    )
-    assert factory.files() == expected
 
 
 @pytest.mark.slow
@@ -248,7 +238,8 @@ def test_a_pipeline_reads_names_of_tvm_0_18():
         with pytest.warns(CompatibilityNote) as caught:
             planned = pipeline(Fused)
     assert len(caught) == 2
-    with PassContext(config={**WITHOUT_USMP, "relax.FuseOps.max_depth": 1}):
+    config = {**WITHOUT_USMP["config"], "relax.FuseOps.max_depth": 1}
+    with PassContext(config=config, disabled_pass=WITHOUT_USMP["disabled_pass"]):
         assert usmp.get_pipeline()(Fused).script() == planned.script()
 
 
@@ -276,4 +267,11 @@ def test_an_unknown_option_names_the_one_that_is_meant(name, meant):
 
 
 def test_blanks_around_names_and_values_are_no_part_of_them():
-    assert pass_context([" tir.usmp.overlap = FALSE "]).config["tir.usmp.overlap"] is False
+    config = pass_context([" tir.usmp.preserve_inputs = FALSE "]).config
+    assert config["tir.usmp.preserve_inputs"] is False
+
+
+def test_flags_add_words_to_a_list():
+    settings = ["tir.usmp.debug=profile", 'tir.usmp.debug=["poison_dead_bytes"]']
+    words = pass_context(settings).config["tir.usmp.debug"]
+    assert list(words) == ["profile", "poison_dead_bytes"]

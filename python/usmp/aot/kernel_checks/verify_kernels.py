@@ -69,7 +69,9 @@ def verify_kernels(bodies: Iterable[KernelBody]) -> None:
     except BuildError as error:
         if not isinstance(error.__cause__, OSError):
             raise fault("to compile kernels for this host", error) from error
-        raise ValueError(f"tir.usmp.verify_kernels runs kernels on this host: {error}") from error
+        raise ValueError(
+            f"tir.usmp.debug=verify_kernels runs kernels on this host: {error}"
+        ) from error
     if differences:
         more = f", and {len(differences) - 1} more" if len(differences) > 1 else ""
         raise FaultError(

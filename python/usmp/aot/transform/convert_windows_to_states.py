@@ -102,7 +102,7 @@ class ConvertWindowsToStates(ModulePass):
 
     def transform_module(self, mod: IRModule, context: tvm.transform.PassContext) -> IRModule:
         """Rewrite `main`, or return the module itself."""
-        hops = planning_options(context.config).hops
+        hops = planning_options(context).hops
         return _converted(mod, hops, self.state_prefix) if hops else mod
 
 

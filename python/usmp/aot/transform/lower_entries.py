@@ -87,7 +87,7 @@ class LowerEntries(ModulePass):
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Lower all entries."""
         entries = self._entries(mod)
-        streams = entry_streams(entries, planning_options(context.config))
+        streams = entry_streams(entries, planning_options(context))
         lowered = {name: self._lowered(name, entries[name], streams[name]) for name in entries}
         return join_entries(mod, lowered)
 

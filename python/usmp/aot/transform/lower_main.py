@@ -82,6 +82,6 @@ class LowerMain(ModulePass):
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Search the choices, and return the module of the best one."""
-        options = planning_options(context.config)
+        options = planning_options(context)
         with planning_session(options.deadline()) as session:
             return Search(session, options, [copy_stage(self.target)]).best(mod).mod

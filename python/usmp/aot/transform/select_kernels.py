@@ -11,6 +11,7 @@ from tvm.ir import Call, GenericConst, GlobalVar, IRModule
 
 from usmp.aot.kernel_checks.kernel_body import KernelBody, ReplacedOperator, bodies_of
 from usmp.aot.kernel_checks.verify_kernels import verify_kernels
+from usmp.names import VERIFY_KERNELS
 from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
 from usmp.objects.attributes.operator_attributes import OPERATORS_ATTR
 from usmp.objects.schedule import FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR, SCHEDULE_ATTR
@@ -45,10 +46,10 @@ class SelectKernels(ModulePass):
     Raises
     ------
     FaultError
-        with `tir.usmp.verify_kernels`: on random or extreme inputs, a kernel computes other bytes
-        than its operator; see `usmp.aot.kernel_checks.verify_kernels`.
+        with `tir.usmp.debug=verify_kernels`: on random or extreme inputs, a kernel computes other
+        bytes than its operator; see `usmp.aot.kernel_checks.verify_kernels`.
     ValueError
-        with `tir.usmp.verify_kernels`: this host has no C compiler.
+        with `tir.usmp.debug=verify_kernels`: this host has no C compiler.
 
     """
 
@@ -66,7 +67,7 @@ class SelectKernels(ModulePass):
         selected = _selected(mod, self.core)
         if not selected:
             return mod
-        if planning_options().verify_kernels:
+        if VERIFY_KERNELS in planning_options().debug:
             verify_kernels(_bodies(selected, self.core))
         kernels = {identity(one.call): one.kernel for one in selected}
         calls = _calls_of_operators(mod)

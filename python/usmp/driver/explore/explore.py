@@ -42,7 +42,7 @@ _MOST_JOBS = 1024
 _EXAMPLES = """\
   tvmc explore model.tflite --target-c-mcpu=cortex-m4
       RAM, flash and instructions of 24 configurations, and how to build the best
-  tvmc explore model.tflite --vary optimize=ram,balanced,speed --vary streaming=0,1 \\
+  tvmc explore model.tflite --vary optimize=ram,balanced,speed --vary StreamOperators=0,1 \\
       -o sweep.json --plot sweep.svg
       what you choose; kept in a file, so that ctrl-C and the same command go on later
   tvmc explore model.tflite --vary target-c-mcpu=cortex-m4,cortex-m33,cortex-m55 \\

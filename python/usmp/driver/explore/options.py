@@ -23,10 +23,18 @@ from usmp.driver.options.build_options import (
 from usmp.driver.options.pool_flags import places_io, split_pool_flags
 from usmp.driver.terminal.help import Parser
 from usmp.driver.tvm018.flags import current_arguments
-from usmp.names import BALANCED, OPTIMIZE, PASS_OPTIONS, SMALL
+from usmp.names import (
+    BALANCED,
+    OPTIMIZE,
+    OPTIONAL_PASSES,
+    PASS_OPTIONS,
+    SMALL,
+    STREAM_OPERATORS,
+)
 from usmp.support.text.plain_text import printable, shown
 from usmp.tvm018 import COMPILE_FLAGS, REFUSED, find
 from usmp.tvm018.old_name import tell_all
+from usmp.tvm018.pass_options import DISABLED_PASS, RENAMED_CONFIGS
 
 if TYPE_CHECKING:
     from usmp.exploration.sweep import Configuration
@@ -34,13 +42,15 @@ if TYPE_CHECKING:
 _PASS_PREFIX = "tir.usmp."
 _MOST_CONFIGURATIONS = 10_000
 
+_SWITCH = ("0", "1")
+
 DEFAULT_SWEEP = {
-    "use_workspace_io": ("0", "1"),
-    "optimize": OPTIMIZE,
+    "use_workspace_io": _SWITCH,
+    "optimize": tuple(OPTIMIZE),
     "code": (BALANCED, SMALL),
-    "streaming": ("1", "0"),
+    STREAM_OPERATORS: ("1", "0"),
 }
-"""Pass options that vary by default, unless the command line sets them."""
+"""Pass options, and passes, that vary by default, unless the command line sets them."""
 
 _UNVARIED = ("FILE", "help", "export_state_layout")
 
@@ -54,7 +64,7 @@ class Dimension:
     name
         name as the user writes it.
     option
-        name of the pass option, or flag of `tvmc compile` with its hyphens.
+        name of the pass option or of an optional pass, or flag of `tvmc compile` with its hyphens.
     values
         values to try, as text.
     """
@@ -65,6 +75,8 @@ class Dimension:
 
     def arguments(self, value: str) -> list[str]:
         """Return the arguments of `tvmc compile` that set the option to a value."""
+        if self.option in OPTIONAL_PASSES:
+            return [] if value == "1" else [f"--disabled-pass={self.option}"]
         if not self.option.startswith("--"):
             return [f"--pass-config={self.option}={value}"]
         if _action(self.option).nargs != 0:
@@ -85,8 +97,9 @@ def add_sweep_options(parser: Any) -> None:
         action="append",
         default=[],
         metavar="OPTION=VALUE,...",
-        help="values of a pass option, as optimize=ram,speed for tir.usmp.optimize, or of an "
-        "option of tvmc compile, as target-c-mcpu=cortex-m4,cortex-m33; of a switch 0,1; may be "
+        help="values of a pass option, as optimize=ram,speed for tir.usmp.optimize, of an option "
+        "of tvmc compile, as target-c-mcpu=cortex-m4,cortex-m33, or 0,1 of a switch or an optional "
+        "pass (tvmc list passes), as StreamOperators=0,1; may be "
         'repeated; values with commas are written as JSON, as target=["accel,c","c"]',
     )
     group.add_argument(
@@ -272,9 +285,9 @@ def _dimensions(
         # Options that place inputs and outputs in pools require them in the workspace.
         planned = {"use_workspace_io": ("1",)} if places_io(options) else {}
         return [
-            Dimension(name, f"{_PASS_PREFIX}{name}", values)
+            Dimension(name, _option(name), values)
             for name, values in {**DEFAULT_SWEEP, **planned}.items()
-            if f"{_PASS_PREFIX}{name}" not in fixed
+            if _option(name) not in fixed
         ]
     by_option: dict[str, Dimension] = {}
     for text in options.vary:
@@ -300,12 +313,14 @@ def _dimension(text: str, common: Sequence[str]) -> Dimension:
         raise UsageError(f"--vary {shown(text)}: write it as OPTION=VALUE,VALUE")
     for value in values:
         _check_is_current(text, name, value)
+    name = _current_name(name)
     dimension = Dimension(name, _option(name), values)
-    if dimension.option.startswith("--") and _action(dimension.option).nargs == 0:
-        known: tuple[str, ...] = ("0", "1")
+    is_flag = dimension.option.startswith("--") and _action(dimension.option).nargs == 0
+    if is_flag or dimension.option in OPTIONAL_PASSES:
+        known = _SWITCH
     else:
         option = PASS_OPTIONS.get(dimension.option)
-        known = option.values if option is not None and option.values else values
+        known = tuple(option.values) if option is not None and option.values else values
     for value in values:
         if value not in known:
             raise UsageError(
@@ -316,9 +331,19 @@ def _dimension(text: str, common: Sequence[str]) -> Dimension:
     return dimension
 
 
+def _current_name(name: str) -> str:
+    """Return the pass that replaces a pass option of the previous release, or the name itself."""
+    row = find(RENAMED_CONFIGS, f"{_PASS_PREFIX}{name.removeprefix(_PASS_PREFIX)}", "0")
+    option, _, pass_name = row.to[0].partition("=") if row is not None and row.to else ("", "", "")
+    if row is None or option != DISABLED_PASS:
+        return name
+    row.tell("0")
+    return pass_name
+
+
 def _option(name: str) -> str:
-    """Return the pass option or the option of `tvmc compile` that a name abbreviates."""
-    if name in PASS_OPTIONS or "." in name:
+    """Return the pass option, pass or option of `tvmc compile` that a name abbreviates."""
+    if name in OPTIONAL_PASSES or name in PASS_OPTIONS or "." in name:
         return name
     if f"{_PASS_PREFIX}{name}" in PASS_OPTIONS:
         return f"{_PASS_PREFIX}{name}"
@@ -353,6 +378,8 @@ def _given_options(options: argparse.Namespace) -> Iterator[str]:
     """Yield the options that the user set, as `Dimension.option` names them."""
     for setting in options.pass_config:
         yield setting.partition("=")[0]
+    for names in options.disabled_pass:
+        yield from names.replace("usmp.", "").split(",")
     for dest, name in {**SHORT_PASS_OPTIONS, **LISTED_PASS_OPTIONS}.items():
         if getattr(options, dest):
             yield name

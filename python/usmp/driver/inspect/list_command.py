@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from usmp.driver.options.accelerators import add_extension_option, load_extensions
 from usmp.driver.terminal.help import add_command
-from usmp.names import ALGORITHMS, BOARDS, CORES, PASS_OPTIONS, TARGETS
+from usmp.names import ALGORITHMS, BOARDS, CORES, OPTIONAL_PASSES, PASS_OPTIONS, TARGETS
 from usmp.parts import PARTS
 from usmp.support.text.wrapped_text import wrapped
 from usmp.tvm018 import SECTIONS as OLD_NAMES
@@ -39,7 +39,7 @@ def add_list_parser(commands: Any) -> None:
         commands,
         "list",
         list_choices,
-        summary="show targets, cores, boards, parts, algorithms and pass options",
+        summary="show targets, cores, boards, parts, algorithms, pass options and optional passes",
         description="Show what a build can choose from, or what became of the options of TVM 0.18.",
         examples=_EXAMPLES,
     )
@@ -108,9 +108,10 @@ def _line(row: dict[str, Any]) -> str:
         return f"{case} {row['verdict']}: {row['description']}".lstrip()
     if "type" not in row:
         return str(row["description"])
-    values = ", ".join(row["values"]) or row["type"]
+    values = [f"{v}: {row['meanings'][v]}" if v in row["meanings"] else v for v in row["values"]]
+    text = ("; " if row["meanings"] else ", ").join(values) or row["type"]
     default = f"; default: {row['default']}" if row["default"] is not None else ""
-    return f"{row['description']} ({values}{default})"
+    return f"{row['description']} ({text}{default})"
 
 
 def _targets() -> Rows:
@@ -177,11 +178,16 @@ def _pass_configs() -> Rows:
             "name": name,
             "type": option.type_name,
             "values": list(option.values),
+            "meanings": {value: text for value, text in option.values.items() if text},
             "default": option.default,
             "description": option.description,
         }
         for name, option in PASS_OPTIONS.items()
     ]
+
+
+def _passes() -> Rows:
+    return [{"name": name, "description": text} for name, text in OPTIONAL_PASSES.items()]
 
 
 def _old_names(rows: Iterable[OldName]) -> Rows:
@@ -210,5 +216,6 @@ SECTIONS = {
     "parts": _parts,
     "algorithms": _algorithms,
     "pass-configs": _pass_configs,
+    "passes": _passes,
 }
 """Functions that make the rows of each section, by the name of the section."""

@@ -14,7 +14,7 @@ from usmp.driver.errors import UsageError
 from usmp.driver.native_log import silenced_native_log
 from usmp.driver.options.import_options import add_import_options
 from usmp.driver.options.memory_pools import add_pool_options, memory_pools, state_pool
-from usmp.driver.options.pass_config import pass_context
+from usmp.driver.options.pass_config import pass_context, told_settings
 from usmp.driver.options.pool_flags import split_pool_flags
 from usmp.driver.output import check_output, check_readable, written
 from usmp.driver.terminal.error_message import tell
@@ -109,6 +109,14 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME=VALUE",
         help="a pass option, such as tir.usmp.algorithm=hill_climb; may be repeated",
     )
+    passes.add_argument(
+        "--disabled-pass",
+        action="append",
+        default=[],
+        metavar="NAME,...",
+        help="passes and steps of planning to leave out, as OverlapInputsAndOutputs; may be "
+        "repeated",
+    )
     passes.add_argument("--list-passes", action="store_true", help="print the passes and end")
     passes.add_argument(
         "--target",
@@ -166,6 +174,7 @@ def _after_passes(mod: IRModule, options: argparse.Namespace) -> IRModule:
     """Run the passes over a module, and return the result."""
     from tvm.ir.transform import PassContext, Sequential
 
+    from usmp.current_context import entered_current_context
     from usmp.driver.opt.passes import parse_passes
     from usmp.driver.options.pass_instruments import instruments
     from usmp.objects.attributes.module_attributes import (
@@ -195,7 +204,9 @@ def _after_passes(mod: IRModule, options: argparse.Namespace) -> IRModule:
     io_pool = choose_io_pool(options.io_pool, workspace, constants, states, is_planned=True)
     if io_pool is not None:
         mod = IO_MEMORY_POOL_ATTR.put(mod, io_pool)
-    with pass_context(options.pass_config):
+    settings, replaced = told_settings(options.pass_config)
+    disabled = [*",".join(options.disabled_pass).split(","), *replaced]
+    with pass_context(settings, disabled), entered_current_context():
         # Parse passes inside the context, because a pipeline reads options in its constructor.
         passes = parse_passes(options.passes)
         watchers = instruments(options, mod)

@@ -32,7 +32,7 @@ from usmp.driver.terminal.help import Parser
 from usmp.driver.terminal.progress import ProgressCallback, planning_stage
 from usmp.driver.terminal.search import add_time_budget_option, command_deadline, watched_search
 from usmp.driver.without_torch import without_torch
-from usmp.names import C_NAMES, DEFAULT_MODULE, FLOAT, IO_TYPES, MODEL_NAMES
+from usmp.names import C_NAMES, DEFAULT_MODULE, FLOAT, IO_TYPES, MODEL_NAMES, PROFILE
 from usmp.tvm018.old_name import TRUE, parse_truth
 
 EXECUTORS = ("aot",)
@@ -41,7 +41,6 @@ SHORT_PASS_OPTIONS = {
     "usmp_time_budget": "tir.usmp.time_budget",
     "usmp_preserve_inputs": "tir.usmp.preserve_inputs",
     "workspace_io": "tir.usmp.use_workspace_io",
-    "profile": "tir.usmp.profile",
 }
 """Pass options, by the destination of the command-line option that sets each."""
 
@@ -171,9 +170,8 @@ def add_build_options(parser: Parser, needs_model: bool = True) -> None:
     passes.add_argument(
         "--profile",
         action="store_true",
-        default=None,
-        help="the same as --pass-config tir.usmp.profile=1: the code calls functions before and "
-        "after each operator, for tvmc run --profile or for functions of your own",
+        help="the same as --pass-config tir.usmp.debug=profile: the code calls functions before "
+        "and after each operator, for tvmc run --profile or for functions of your own",
     )
     add_pool_options(parser)
     add_state_options(parser)
@@ -310,6 +308,8 @@ def _pass_settings(options: argparse.Namespace) -> list[str]:
                     f"{flags} and --pass-config {setting} say the same twice; give one of them"
                 )
         settings.append(f"{name}={json.dumps(names)}")
+    if options.profile:
+        settings.append(f"tir.usmp.debug={PROFILE}")
     return settings
 
 

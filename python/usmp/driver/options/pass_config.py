@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from usmp.driver.errors import UsageError
-from usmp.names import PASS_OPTIONS
-from usmp.tvm018.current_options import current_options, refusal, setting_text
+from usmp.names import LIST_TYPE, PASS_OPTIONS
+from usmp.tvm018.current_options import current_options, refusal, setting_text, words_of
 from usmp.tvm018.old_name import WrittenName, parse_truth, tell_all
 from usmp.tvm018.pass_options import BESIDE_ENABLE, CMSIS_NN_CONFIG, ENABLE
 
@@ -41,7 +41,8 @@ def use_current_options(options: argparse.Namespace) -> list[WrittenName]:
     settings = getattr(options, "pass_config", None)
     if not settings:
         return []
-    options.pass_config, replaced = current_settings(settings)
+    options.pass_config, disabled, replaced = current_settings(settings)
+    options.disabled_pass = [*options.disabled_pass, *disabled]
     algorithm = getattr(options, "usmp_algorithm", None)
     if algorithm is not None and any(name.row.name == ENABLE for name in replaced):
         options.usmp_algorithm = None
@@ -49,15 +50,19 @@ def use_current_options(options: argparse.Namespace) -> list[WrittenName]:
     return replaced
 
 
-def told_settings(settings: Sequence[str]) -> list[str]:
-    """Return the settings with current names, and warn about each name of TVM 0.18."""
-    current, replaced = current_settings(settings)
+def told_settings(settings: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the settings with current names, and the passes that they leave out. Warn about each
+    old name."""
+    current, disabled, replaced = current_settings(settings)
     tell_all(replaced)
-    return current
+    return current, disabled
 
 
-def current_settings(settings: Sequence[str]) -> tuple[list[str], list[WrittenName]]:
-    """Return the settings with current names, as "NAME=VALUE", and the replaced names of TVM 0.18.
+def current_settings(
+    settings: Sequence[str],
+) -> tuple[list[str], list[str], list[WrittenName]]:
+    """Return the settings with current names, as "NAME=VALUE", the passes that they leave out, and
+    the replaced names.
 
     Raises
     ------
@@ -66,18 +71,19 @@ def current_settings(settings: Sequence[str]) -> tuple[list[str], list[WrittenNa
     """
     parsed = [split_setting(setting) for setting in settings]
     try:
-        current, replaced = current_options(dict(parsed))
+        current = current_options(dict(parsed))
     except ValueError as error:
         raise UsageError(f"pass option {error}") from error
-    if refused := refusal(replaced):
+    if refused := refusal(current.old):
         raise UsageError(refused)
     # If no name was replaced, return `parsed`, which also has repeated settings of an option.
-    pairs = current.items() if replaced else parsed
-    return [f"{name}={setting_text(value)}" for name, value in pairs], replaced
+    pairs = current.options.items() if current.old else parsed
+    texts = [f"{name}={setting_text(value)}" for name, value in pairs]
+    return texts, current.disabled_pass, current.old
 
 
-def pass_context(settings: Sequence[str]) -> PassContext:
-    """Return a PassContext with these settings, which have current names.
+def pass_context(settings: Sequence[str], disabled_pass: Sequence[str] = ()) -> PassContext:
+    """Return a PassContext with these settings, which have current names, and without some passes.
 
     Raises
     ------
@@ -93,9 +99,12 @@ def pass_context(settings: Sequence[str]) -> PassContext:
         name = _current_name(name, known)
         if name not in known:
             raise UsageError(_unknown(name))
-        config[name] = _value(name, value, known[name])
+        new = _value(name, value, known[name])
+        # Several flags may each name some of a list, as --profile does.
+        is_repeated_list = known[name] == LIST_TYPE and name in config
+        config[name] = [*words_of(config[name]), *words_of(new)] if is_repeated_list else new
     try:
-        return PassContext(opt_level=3, config=config)
+        return PassContext(opt_level=3, disabled_pass=list(disabled_pass), config=config)
     except (TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"--pass-config: {error}") from error
 

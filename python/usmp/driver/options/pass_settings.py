@@ -54,11 +54,14 @@ class PassSettings:
         from usmp.driver.options.pass_instruments import Printer
         from usmp.driver.options.pass_times import PassTimes
 
-        base = (
-            PassContext.current()
-            if self.options is None
-            else pass_context(told_settings(self.options))
-        )
+        base = PassContext.current()
+        disabled = list(base.disabled_pass)
+        if self.disabled_pass is not None:
+            disabled = _names(self.disabled_pass)
+        if self.options is not None:
+            settings, replaced = told_settings(self.options)
+            base = pass_context(settings)
+            disabled = [*_names(self.disabled_pass), *replaced]
         before, after = _names(self.print_before), _names(self.print_after)
         printer = Printer(before, after, False, sys.stdout)
         times = PassTimes()
@@ -66,9 +69,7 @@ class PassSettings:
         with PassContext(
             opt_level=base.opt_level if self.opt_level is None else self.opt_level,
             required_pass=list(base.required_pass),
-            disabled_pass=list(base.disabled_pass)
-            if self.disabled_pass is None
-            else _names(self.disabled_pass),
+            disabled_pass=disabled,
             instruments=[
                 *([times] if self.print_times else []),
                 *([printer] if before or after else []),

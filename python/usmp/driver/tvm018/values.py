@@ -20,7 +20,7 @@ def refused_settings(arguments: Sequence[str]) -> list[WrittenName]:
     """Return the refused pass options of a command line, with their values."""
     pairs = (setting.partition("=") for setting in _values_of("--pass-config", arguments))
     try:
-        _, old_names = current_options({name.strip(): value.strip() for name, _, value in pairs})
+        old_names = current_options({n.strip(): value.strip() for n, _, value in pairs}).old
     except ValueError:
         # The parser of pass options reports the error later.
         return []

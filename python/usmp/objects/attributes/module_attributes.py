@@ -366,7 +366,7 @@ DYNAMIC_ALLOCATIONS_ATTR: Attribute[Sequence[DynamicAllocation]] = Attribute(
 DYNAMIC_ALLOCATOR_ATTR: Attribute[str] = Attribute(
     "dynamic_allocator",
     _MODULE,
-    "the value of `tir.usmp.dynamic_allocator`, which says what dynamic allocations call",
+    "the allocator, from `tir.usmp.dynamic`, which says what dynamic allocations call",
     str,
 )
 

@@ -26,9 +26,8 @@ class Stage(ABC):
     name
         one of `usmp.names.STAGES`.
     pass_name
-        name of the pass that PassInstruments see for the stage.
-    is_optional
-        whether `disabled_pass` may name the pass, so that the module stays as it is.
+        name of the pass that PassInstruments see for the stage. `disabled_pass` may name it if it
+        is one of `usmp.names.OPTIONAL_PASSES`; the module then stays as it is.
     is_in_reference
         whether a reference build (`usmp.reference_build`) also has the stage.
     allowance
@@ -48,7 +47,6 @@ class Stage(ABC):
 
     name: ClassVar[str]
     pass_name: ClassVar[str]
-    is_optional: ClassVar[bool] = True
     is_in_reference: ClassVar[bool] = False
     allowance: ClassVar[Allowance] = Allowance.LEAST
     rewrites_model: ClassVar[bool] = False

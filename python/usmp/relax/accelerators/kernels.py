@@ -49,7 +49,7 @@ def state_kernel(
     """State facts about the C functions of a pattern; the defaults state nothing.
 
     The planner trusts the facts. If they are false, results are wrong; building with
-    `tir.usmp.poison_dead_bytes` makes most such errors visible.
+    `tir.usmp.debug=poison_dead_bytes` makes most such errors visible.
 
     Parameters
     ----------

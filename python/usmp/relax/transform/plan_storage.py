@@ -42,7 +42,8 @@ class PlanStorage(ModulePass):
         solver steps after which "auto" and "exact" return the best plan so far, for each memory of
         each function. The plan is the same on every machine.
     overlap
-        whether outputs may overlap inputs; by default the option ``tir.usmp.overlap``.
+        whether outputs may overlap inputs; by default unless the pass
+        ``OverlapInputsAndOutputs`` is disabled.
     require_bounds
         whether a tensor of unbounded size is an error.
 

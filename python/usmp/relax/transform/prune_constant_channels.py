@@ -21,8 +21,6 @@ from usmp.relax.transform.channels.needed import kept_channels, kept_of
 from usmp.relax.transform.channels.weight_costs import WeightCosts, weight_costs
 from usmp.tir.spans import keeps_span
 
-OPTION = "tir.usmp.prune_constant_channels"
-
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.PruneConstantChannels")
 class PruneConstantChannels(ModulePass):
@@ -35,8 +33,7 @@ class PruneConstantChannels(ModulePass):
     the model keep all channels. Results are the same, to the bit.
 
     The attribute `pruned_channels` of the module has the number of removed channels, and the bytes
-    of weights and the multiply-accumulates before and after. With
-    `tir.usmp.prune_constant_channels` 0 the module stays as it is.
+    of weights and the multiply-accumulates before and after.
 
     Raises
     ------
@@ -49,7 +46,7 @@ class PruneConstantChannels(ModulePass):
 
     def transform_module(self, mod: IRModule, context: tvm.transform.PassContext) -> IRModule:
         """Rewrite `main`."""
-        return _pruned(mod) if context.config.get(OPTION, True) else mod
+        return _pruned(mod)
 
 
 @dataclass(frozen=True)

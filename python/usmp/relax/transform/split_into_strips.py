@@ -42,7 +42,7 @@ class SplitIntoStrips(ModulePass):
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Rewrite `main`, or return the module itself."""
-        options = planning_options(context.config)
+        options = planning_options(context)
         choices = choices_of_strips(mod, options)
         if choices is None or not choices[1]:
             return mod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from usmp.names import OVERLAP_INPUTS_AND_OUTPUTS
 from usmp.report.explanation.operators import joined, operator_label
 from usmp.support.text.plain_text import shown
 
@@ -33,8 +34,8 @@ def pair_sentence(module: Mapping[str, Any], pair: Mapping[str, Any], at: int | 
         "kept": _kept(pair),
         "no common operator": "no operator accesses both, so each must be intact while the other "
         "is used; they can share no byte",
-        "overlap is off": "overlap is off (tir.usmp.overlap=0, or an algorithm that shares "
-        "nothing)",
+        "overlap is off": f"overlap is off (--disabled-pass={OVERLAP_INPUTS_AND_OUTPUTS}, or an "
+        "algorithm that shares nothing)",
         "entries that run at once": "they belong to entries of which each may interrupt the other",
     }.get(kind, "the analysis does not say why")
     return f"{names}: {reason}."

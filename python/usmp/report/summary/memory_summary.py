@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
+from usmp.names import OVERLAP_INPUTS_AND_OUTPUTS, PRUNE_CONSTANT_CHANNELS
 from usmp.report.compared_table import compared_table
 from usmp.report.counts import shortened
 from usmp.report.plan_formats import has_several_entries
@@ -99,7 +100,7 @@ def _pruning_sentence(counts: Mapping[str, int]) -> str:
     macs = f"{shortened(counts['macs_before'])} -> {shortened(counts['macs'])}"
     return (
         f"Removed {counts['channels']} channels that are constant or not read: weights {sizes} "
-        f"bytes, {macs} MACs (tir.usmp.prune_constant_channels=0 keeps them)."
+        f"bytes, {macs} MACs (--disabled-pass={PRUNE_CONSTANT_CHANNELS} keeps them)."
     )
 
 
@@ -246,8 +247,8 @@ def _print_overlap(pool: Mapping[str, Any], console: Console) -> None:
         )
     if pressure > peak:
         sentences.append(
-            "Without overlap (tir.usmp.overlap=0) the buffers of the pool would need at least "
-            f"{pressure} bytes in this order of operators."
+            f"Without overlap (--disabled-pass={OVERLAP_INPUTS_AND_OUTPUTS}) the buffers of the "
+            f"pool would need at least {pressure} bytes in this order of operators."
         )
     if sentences:
         # End with an empty line, as tables do.

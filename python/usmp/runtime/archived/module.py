@@ -227,7 +227,7 @@ def _check_schedules(metadata: Mapping[str, Any], where: str) -> None:
         return
     choices = metadata["schedule_choices"]
     chosen = f"the choice of schedules of {where}"
-    goal = read_value(choices, "optimize", lambda value: value in OPTIMIZE, chosen)
+    goal = read_value(choices, "optimize", lambda value: value in tuple(OPTIMIZE), chosen)
     for name in [goal, *(name for name in OPTIMIZE if name in choices)]:
         for key in ("peak_bytes", "instructions"):
             read_value(choices.get(name), key, is_count, f"{name} in {chosen}")

@@ -28,7 +28,7 @@ from usmp.support.errors import FaultError
 pytestmark = pytest.mark.cc
 
 CORE = CORES["cortex-m55"]
-VERIFY = {"tir.usmp.verify_kernels": True}
+VERIFY = {"tir.usmp.debug": ["verify_kernels"]}
 
 
 def model_named(name: str) -> IRModule:
@@ -78,9 +78,9 @@ def test_without_a_compiler(monkeypatch):
     with PassContext(config=VERIFY), pytest.raises(ValueError) as error:
         SelectKernels(CORE)(fused("conv_2d_relu"))
     assert str(error.value) == (
-        "tir.usmp.verify_kernels runs kernels on this host: C compiler no-such-compiler cannot be "
-        "started (No such file or directory); install one (apt-get install gcc) or name one in the "
-        "environment variable CC"
+        "tir.usmp.debug=verify_kernels runs kernels on this host: C compiler no-such-compiler "
+        "cannot be started (No such file or directory); install one (apt-get install gcc) or name "
+        "one in the environment variable CC"
     )
 
 

@@ -115,7 +115,7 @@ def test_no_scratch_and_the_same_bits(name, model, expected, random_array):
     """Of operators alone: those that run interleaved keep rows of what is between them."""
     body, shape = MODELS[name]
     mod = model(lambda b, x: body(b, x, random_array), ("x", shape, "float32"))
-    with PassContext(config={"tir.usmp.streaming": False}):
+    with PassContext(disabled_pass=["StreamOperators"]):
         compiled = build(mod)
     planned = [b for b in compiled.memory_plan.buffers if b.function != "__tvm_main__"]
     assert [(b.function, b.name) for b in planned] == []

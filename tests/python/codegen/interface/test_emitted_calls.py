@@ -27,7 +27,7 @@ def int8(*shape):
 
 @cache
 def unstreamed_digits():
-    with PassContext(config={"tir.usmp.streaming": False}):
+    with PassContext(disabled_pass=["StreamOperators"]):
         return usmp.build(DIGITS)
 
 

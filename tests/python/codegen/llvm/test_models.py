@@ -12,6 +12,7 @@ from support import levels
 from support.compilers import require
 from support.imported_models import imported
 from support.joined_models import joined
+from support.planner_contexts import planner_context
 from support.qdq_models import between, inputs_of
 from support.quantized_models import CATALOG
 from support.relax_models import PARAMS, Attention
@@ -39,8 +40,7 @@ SEARCHED_LESS = {"tir.usmp.algorithm": "hill_climb"}
 """Without a proof of the plan, which is the same for both targets anyway, builds are faster."""
 ONE_BY_ONE = {
     **SEARCHED_LESS,
-    "tir.usmp.streaming": False,
-    "tir.usmp.order_operators": False,
+    "disabled_pass": ["StreamOperators", "OrderOperators"],
 }
 """For models side by side, in which the order of operators does not matter."""
 SMALLEST = "tflm_hello_world_float"
@@ -88,7 +88,7 @@ def test_models_of_one_operator_which_call_every_function():
     inputs = [*(random_inputs(tensors, seed) for seed in range(6)), *extreme_inputs(tensors)]
     # One function is for cores with MVE of floats; the tests of its kernels run them by LLVM, too.
     sources = [usmp.build(product, "c -mcpu=cortex-m55").source]
-    with tvm.transform.PassContext(config=ONE_BY_ONE):
+    with planner_context(ONE_BY_ONE):
         of_product = [inputs_of(product, seed) for seed in range(6)]
         sources.append(assert_equal_outputs(product, of_product)[0])
         sources.append(assert_equal_outputs(import_tflite(content), inputs)[0])
@@ -153,6 +153,6 @@ def test_public_models(name, shared_model):
                 for n, info in module.inputs.items()
             }
 
-    config = {**SEARCHED_LESS, "tir.usmp.streaming": name != "mlperf_resnet8_int8"}
-    with tvm.transform.PassContext(config=config):
+    disabled = ["StreamOperators"] if name == "mlperf_resnet8_int8" else []
+    with tvm.transform.PassContext(config=SEARCHED_LESS, disabled_pass=disabled):
         assert_equal_outputs(usmp.import_model(shared_model(name)), inputs)

@@ -41,7 +41,7 @@ void tvmgen_default_operator_end(int32_t operator_index) { printf("%d> ", (int)o
 def profiled(model, *arguments, profile=True):
     """A model, or the function that makes one, built once with each choice of arguments."""
     params = PARAMS if model is Attention else None
-    with PassContext(config={"tir.usmp.profile": profile}):
+    with PassContext(config={"tir.usmp.debug": ["profile"] if profile else []}):
         made = model if model is Attention else model()
         return usmp.build(made, *arguments, params=params)
 

@@ -26,8 +26,8 @@ COMPARED = ["What was compared", "decision taken bytes not taken"]
 INTERLEAVED = [
     "These 208 bytes fit in 192, since they overlap: an operator writes its output "
     "where it has read its input for the last time.",
-    "Without overlap (tir.usmp.overlap=0) the buffers of the pool would need at least "
-    "208 bytes in this order of operators.",
+    "Without overlap (--disabled-pass=OverlapInputsAndOutputs) the buffers of the pool would need "
+    "at least 208 bytes in this order of operators.",
     *COMPARED,
     "operators that run conv2d to conv2d1 (2, 192 one operator after the",
     "interleaved by rows) other: 384 (larger)",
@@ -40,8 +40,8 @@ INTERLEAVED = [
 ONE_AFTER_THE_OTHER = [
     "These 448 bytes fit in 384, since they overlap: an operator writes its output "
     "where it has read its input for the last time.",
-    "Without overlap (tir.usmp.overlap=0) the buffers of the pool would need at least "
-    "448 bytes in this order of operators.",
+    "Without overlap (--disabled-pass=OverlapInputsAndOutputs) the buffers of the pool would need "
+    "at least 448 bytes in this order of operators.",
     *COMPARED,
     "tiles of operators optimize=ram, about 384 optimize=balanced or",
     "57290 instructions speed, about 56318",
@@ -63,8 +63,8 @@ ONE_AFTER_THE_OTHER = [
 )
 def test_summary(tvmc, convolutions, streaming, pressure, peak, text):
     at = f"{'operators 0 CONV_2D, 1' if streaming else 'operator 1'} CONV_2D (4x4x4)"
-    option = f"tir.usmp.streaming={streaming}"
-    outcome = tvmc("compile", convolutions, "-o", "out.tar", "--pass-config", option)
+    disabled = [] if streaming else ["--disabled-pass=StreamOperators"]
+    outcome = tvmc("compile", convolutions, "-o", "out.tar", *disabled)
     assert (outcome.status, outcome.stderr) == (0, "")
     lines = [" ".join(line.split()) for line in outcome.stdout.splitlines()]
     rows = [line for line in lines if line and set(line) != {"─"}]
@@ -224,13 +224,10 @@ def test_output_must_not_be_the_model(refused, tmp_path, small_model):
             ["--pass-config", "tir.usmp.nope=1"],
             'unknown pass option "tir.usmp.nope"; those of the planner are tir.usmp.algorithm, '
             "tir.usmp.code, tir.usmp.custom_algorithm, "
-            "tir.usmp.dynamic, tir.usmp.dynamic_allocator, tir.usmp.enable, "
-            "tir.usmp.max_extra_macs, tir.usmp.optimize, tir.usmp.order_operators, "
-            "tir.usmp.overlap, tir.usmp.placement, tir.usmp.poison_dead_bytes, "
-            "tir.usmp.preserve_inputs, tir.usmp.profile, "
-            "tir.usmp.prune_constant_channels, tir.usmp.stream_inputs, tir.usmp.stream_outputs, "
-            "tir.usmp.streaming, tir.usmp.time_budget, tir.usmp.use_workspace_io, "
-            "tir.usmp.verify_kernels",
+            "tir.usmp.debug, tir.usmp.dynamic, tir.usmp.enable, tir.usmp.max_extra_macs, "
+            "tir.usmp.optimize, tir.usmp.placement, tir.usmp.preserve_inputs, "
+            "tir.usmp.stream_inputs, tir.usmp.stream_outputs, tir.usmp.time_budget, "
+            "tir.usmp.use_workspace_io",
         ),
         (
             ["--pass-config", "tir.usmp.enable=2"],

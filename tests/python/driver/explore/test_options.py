@@ -17,7 +17,7 @@ from usmp.driver.explore.options import (
     parse_build,
 )
 from usmp.driver.options.pool_flags import split_pool_flags
-from usmp.names import PASS_OPTIONS
+from usmp.names import OPTIONAL_PASSES, PASS_OPTIONS
 from usmp.support.compatibility import CompatibilityNote
 from usmp.tvm018.pass_options import FUSION
 
@@ -41,9 +41,12 @@ def refusal(*arguments: str) -> str:
 def test_default_sweep():
     found = configurations(parsed())
     assert len(found) == 24
-    assert found[0].label == "use_workspace_io=0 optimize=ram code=balanced streaming=1"
+    assert found[0].label == "use_workspace_io=0 optimize=ram code=balanced StreamOperators=1"
     for name, values in DEFAULT_SWEEP.items():
-        assert set(values) <= set(PASS_OPTIONS[f"tir.usmp.{name}"].values)
+        known = (
+            {"0", "1"} if name in OPTIONAL_PASSES else {*PASS_OPTIONS[f"tir.usmp.{name}"].values}
+        )
+        assert {*values} <= known
 
 
 @pytest.mark.parametrize(
@@ -52,6 +55,7 @@ def test_default_sweep():
         (["--workspace-io"], 12),
         (["--pass-config=tir.usmp.optimize=ram", "--pass-config=tir.usmp.code=small"], 4),
         (["--usmp-algorithm=hill_climb"], 24),
+        (["--disabled-pass=FuseSlices,usmp.StreamOperators"], 12),
         (["--config=a=--workspace-io"], 1),
         (["--vary=optimize=ram,speed"], 2),
     ],
@@ -62,11 +66,11 @@ def test_what_is_given_is_not_varied(given, count):
 
 def test_every_spelling_of_an_option():
     pass_config = "--pass-config=tir.usmp"
-    assert arguments_of("--vary", "optimize=ram,speed", "--vary=tir.usmp.overlap=0,1") == [
-        f"{pass_config}.optimize=ram {pass_config}.overlap=0",
-        f"{pass_config}.optimize=ram {pass_config}.overlap=1",
-        f"{pass_config}.optimize=speed {pass_config}.overlap=0",
-        f"{pass_config}.optimize=speed {pass_config}.overlap=1",
+    assert arguments_of("--vary", "optimize=ram,speed", "--vary=tir.usmp.preserve_inputs=0,1") == [
+        f"{pass_config}.optimize=ram {pass_config}.preserve_inputs=0",
+        f"{pass_config}.optimize=ram {pass_config}.preserve_inputs=1",
+        f"{pass_config}.optimize=speed {pass_config}.preserve_inputs=0",
+        f"{pass_config}.optimize=speed {pass_config}.preserve_inputs=1",
     ]
     assert arguments_of("--vary=usmp-algorithm=auto,exact") == arguments_of(
         "--vary=algorithm=auto,exact"
@@ -74,6 +78,7 @@ def test_every_spelling_of_an_option():
     assert arguments_of("--vary=shared-state=0,1") == ["", "--shared-state"]
     alignment = "executor-aot-workspace-byte-alignment"
     assert arguments_of(f"--vary=--{alignment}=4,16,4") == [f"--{alignment}=4", f"--{alignment}=16"]
+    assert arguments_of("--vary=FuseSlices=0,1") == ["--disabled-pass=FuseSlices", ""]
     # What is the default is not written.
     assert arguments_of("--vary", "target=c,llvm") == ["", "--target=llvm"]
     assert arguments_of('--vary=target=["accel,c", "c"]') == ["--target=accel,c", ""]
@@ -106,7 +111,7 @@ def test_sets_that_are_the_same_are_built_once():
     assert (first.label, first.duplicates) == ("one", ("two", "three"))
     assert (other.label, other.duplicates) == ("none", ())
     # A value that is named twice is no other combination.
-    (only,) = configurations(parsed("--vary=streaming=0,0"))
+    (only,) = configurations(parsed("--vary=StreamOperators=0,0"))
     assert only.duplicates == ()
 
 

@@ -29,8 +29,8 @@ pytestmark = pytest.mark.usefixtures("one_session")
 def built(tmp_path_factory, convolutions):
     """Two builds of a model: the second runs no operators interleaved."""
     folder = tmp_path_factory.mktemp("built")
-    for name, options in {"small": {}, "large": {"tir.usmp.streaming": False}}.items():
-        with PassContext(config=options):
+    for name, disabled in {"small": [], "large": ["StreamOperators"]}.items():
+        with PassContext(disabled_pass=disabled):
             factory = usmp.build(usmp.import_model(convolutions))
         factory.export_model_library_format(folder / f"{name}.tar")
         memory = factory.metadata["modules"]["default"]["memory"]

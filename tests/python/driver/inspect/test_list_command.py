@@ -13,7 +13,7 @@ from tvm.relax.dpl import is_op, wildcard
 
 from support.children import TVMC, WITHOUT_TORCH, run
 from usmp.driver.inspect import list_command
-from usmp.names import BOARDS, CORES, PASS_OPTIONS
+from usmp.names import BOARDS, CORES, OPTIONAL_PASSES, PASS_OPTIONS
 from usmp.parts import PARTS
 from usmp.tvm018.old_name import accepted, refused
 from usmp_solver import ALGORITHMS
@@ -25,13 +25,16 @@ def listed(tvmc, *arguments):
     return json.loads(outcome.stdout)
 
 
+NAMES = ["targets", "cores", "boards", "parts", "algorithms", "pass-configs", "passes"]
+
+
 def names(rows):
     return [row["name"] for row in rows]
 
 
 def test_sections(tvmc):
     sections = listed(tvmc)
-    assert list(sections) == ["targets", "cores", "boards", "parts", "algorithms", "pass-configs"]
+    assert list(sections) == NAMES
     assert names(sections["targets"])[:2] == ["c", "llvm"]
     assert names(sections["cores"]) == list(CORES)
     assert names(sections["boards"]) == list(BOARDS)
@@ -41,15 +44,15 @@ def test_sections(tvmc):
     assert sections["pass-configs"][0] == {
         "name": "tir.usmp.enable",
         "type": "bool",
-        "values": ["0", "1"],
+        "values": ["1", "0"],
+        "meanings": {"0": PASS_OPTIONS["tir.usmp.enable"].values["0"]},
         "default": "1",
-        "description": "0 is greedy_by_size without overlap, streaming or another order",
+        "description": "plan with all optimizations",
     }
+    assert names(sections["passes"]) == list(OPTIONAL_PASSES)
 
 
-@pytest.mark.parametrize(
-    "section", ["targets", "cores", "boards", "parts", "algorithms", "pass-configs"]
-)
+@pytest.mark.parametrize("section", NAMES)
 def test_one_section(tvmc, section):
     assert listed(tvmc, section) == {section: listed(tvmc)[section]}
     text = tvmc("list", section).stdout
@@ -60,11 +63,11 @@ def test_one_section(tvmc, section):
 def test_table(tvmc):
     lines = tvmc("list", "pass-configs").stdout.splitlines()
     assert lines[1] == (
-        "  tir.usmp.enable                   0 is greedy_by_size without overlap, streaming or "
-        "another order (0, 1; default: 1)"
+        "  tir.usmp.enable            plan with all optimizations (1; 0: greedy_by_size, without "
+        "overlap, streaming or another order of operators; default: 1)"
     )
     assert (
-        "  tir.usmp.custom_algorithm         an algorithm of your own, registered as "
+        "  tir.usmp.custom_algorithm  an algorithm of your own, registered as "
         "tir.usmp.algo.NAME (str)"
     ) in lines
 

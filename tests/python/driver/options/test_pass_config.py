@@ -63,13 +63,10 @@ def test_optimization_level_is_that_of_tvmc():
             'unknown pass option "usmp.enable"; did you mean tir.usmp.enable?; those of '
             "the planner are tir.usmp.algorithm, "
             "tir.usmp.code, tir.usmp.custom_algorithm, "
-            "tir.usmp.dynamic, tir.usmp.dynamic_allocator, tir.usmp.enable, "
-            "tir.usmp.max_extra_macs, tir.usmp.optimize, tir.usmp.order_operators, "
-            "tir.usmp.overlap, tir.usmp.placement, tir.usmp.poison_dead_bytes, "
-            "tir.usmp.preserve_inputs, tir.usmp.profile, "
-            "tir.usmp.prune_constant_channels, tir.usmp.stream_inputs, tir.usmp.stream_outputs, "
-            "tir.usmp.streaming, tir.usmp.time_budget, tir.usmp.use_workspace_io, "
-            "tir.usmp.verify_kernels",
+            "tir.usmp.debug, tir.usmp.dynamic, tir.usmp.enable, tir.usmp.max_extra_macs, "
+            "tir.usmp.optimize, tir.usmp.placement, tir.usmp.preserve_inputs, "
+            "tir.usmp.stream_inputs, tir.usmp.stream_outputs, tir.usmp.time_budget, "
+            "tir.usmp.use_workspace_io",
         ),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from support.board_programs import require_board
+from usmp import load_archive
 from usmp.boards.board import board_named
 from usmp.driver.run.profile import print_profile
 from usmp.runtime.operator_profile import OperatorProfile, OperatorTensor, Profile
@@ -175,11 +176,11 @@ def test_faults(tvmc, digits_archive, small_digits_model):
 
 
 @pytest.mark.cc
-def test_the_flag_and_the_option_are_one(tvmc, small_digits_model):
-    setting = ("--pass-config", "tir.usmp.profile=0")
-    outcome = tvmc("compile", small_digits_model, "--profile", *setting)
-    assert outcome.status == 1
-    assert "--profile and --pass-config tir.usmp.profile=0 contradict" in outcome.stderr
+def test_the_flag_adds_a_word_to_the_option(tvmc, small_digits_model):
+    setting = ("--pass-config", "tir.usmp.debug=poison_dead_bytes")
+    assert tvmc("compile", small_digits_model, "--profile", *setting).status == 0
+    source = load_archive("module.tar").source
+    assert "_before_operator" in source and "poisoned" in source
 
 
 @pytest.mark.slow

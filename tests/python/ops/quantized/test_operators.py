@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from tvm import tirx
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext
 
 import usmp
 from support.imported_models import imported
@@ -17,6 +16,7 @@ from support.joined_models import joined, part_of
 from support.levels import number, sample
 from support.litert import Reference
 from support.micro import Micro
+from support.planner_contexts import planner_context
 from support.quantized_kinds import by_kind, kind
 from support.quantized_models import CATALOG, QuantizedModel
 from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
@@ -25,7 +25,7 @@ from usmp.runtime import HostModule
 
 RANDOM_INPUTS = number(10, in_long_run=50)
 ORACLES = {"micro": Micro, "litert": Reference}
-IN_PLACE = {"tir.usmp.use_workspace_io": True, "tir.usmp.poison_dead_bytes": True}
+IN_PLACE = {"tir.usmp.use_workspace_io": True, "tir.usmp.debug": ["poison_dead_bytes"]}
 CONSTANT = {
     "conv_2d_vanishing_multiplier",
     "depthwise_conv_2d_vanishing_multiplier",
@@ -85,14 +85,14 @@ def check_outputs(models: Sequence[QuantizedModel]) -> None:
     contents = {model.name: model.make() for model in models}
     alone = len(models) == 1
     mod = imported(models[0]) if alone else import_tflite(joined(contents))
+    disabled = () if alone and operator_count(mod) > 1 else ("StreamOperators",)
     config = {
         **IN_PLACE,
-        "tir.usmp.streaming": alone and operator_count(mod) > 1,
-        "tir.usmp.order_operators": alone,
+        "disabled_pass": disabled if alone else ("StreamOperators", "OrderOperators"),
         # That fewer bytes do not suffice is hard to prove of models that have nothing in common.
         "tir.usmp.algorithm": "auto" if alone else "hill_climb",
     }
-    with PassContext(opt_level=3, config=config):
+    with planner_context(config, opt_level=3):
         factory = usmp.build(mod)
     ours = HostModule(factory.files(), factory.metadata["modules"]["default"], ["-O0"])
     # None is made anew between two inputs, so models that keep state are compared too.

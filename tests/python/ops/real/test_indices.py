@@ -55,7 +55,7 @@ SoftmaxCrossEntropyLoss""".split()
 
 def built(mod):
     """In the order of the model, which takes less time than to compare orders."""
-    with PassContext(config={"tir.usmp.streaming": False, "tir.usmp.order_operators": False}):
+    with PassContext(disabled_pass=["StreamOperators", "OrderOperators"]):
         return usmp.build(mod)
 
 

@@ -105,7 +105,7 @@ def test_less_memory_decides(model):
 
     mod = model(body, ("x", (1, 3, 12, 10), "float32"))
     # Operators as a whole, whose images are easy to count.
-    with PassContext(config={"tir.usmp.streaming": False}):
+    with PassContext(disabled_pass=["StreamOperators"]):
         factory = usmp.build(mod)
     image = 4 * 12 * 10 * 16
     said = factory.metadata["modules"]["default"]["image_layout"]

@@ -49,7 +49,7 @@ def test_the_facts_of_a_function():
 def test_without_overlap():
     (facts,) = usmp.storage_plan(PlanStorage(overlap=False)(Before))
     assert [(each.bytes, each.num_in_place) for each in facts.storages] == [(128, 0)]
-    with tvm.transform.PassContext(config={"tir.usmp.overlap": False}):
+    with tvm.transform.PassContext(disabled_pass=["OverlapInputsAndOutputs"]):
         assert usmp.storage_plan(PlanStorage()(Before)) == (facts,)
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from tvm import relax
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext
 
 import usmp
 from support.channel_networks import random_network
 from support.levels import in_long_run, number
+from support.planner_contexts import planner_context
 from support.relax_passes import passes_until
 from support.relax_vm import integer_function
 from usmp.ops import quantized
@@ -34,7 +34,7 @@ NHWC = Layout("NHWC")
 SCALE = Quantization("int8", (1.0,), (0,))
 LIMITS = OutputLimits("int8", -128, 127)
 RESCALE = Rescale((QuantizedMultiplier(1 << 30, 1),), SCALE, LIMITS)
-OFF = {"tir.usmp.prune_constant_channels": False}
+OFF = {"disabled_pass": ["PruneConstantChannels"]}
 
 Build = Callable[[relax.BlockBuilder, relax.Expr], relax.Expr]
 Run = Callable[[dict[str, np.ndarray]], Iterable[np.ndarray]]
@@ -260,7 +260,7 @@ def test_the_option_keeps_all_channels():
         return convolved(builder, y, [[1, 2, 3]], [10])
 
     before = network(body)
-    with PassContext(config=OFF):
+    with planner_context(OFF):
         assert PruneConstantChannels()(before).same_as(before)
 
 
@@ -297,7 +297,7 @@ def test_outputs_of_random_networks_stay_as_they_are(seed):
 @pytest.mark.parametrize("seed", range(number(1, 12)))
 def test_outputs_of_built_networks_stay_as_they_are(seed):
     mod = random_network(seed)
-    with PassContext(config=OFF):
+    with planner_context(OFF):
         whole = usmp.build(mod).load()
     pruned = usmp.build(mod).load()
     assert_unchanged(mod, *(lambda x, m=m: m.run(x).values() for m in (whole, pruned)), seed)

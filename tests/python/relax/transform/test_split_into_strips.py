@@ -15,6 +15,7 @@ import usmp
 from support.c_program import SANITIZERS, run_as_program
 from support.channel_networks import Style, random_network
 from support.levels import number
+from support.planner_contexts import planner_context
 from support.relax_passes import passes_until
 from support.relax_vm import integer_function
 from usmp.aot_pipeline import lower_to_aot
@@ -42,7 +43,7 @@ NHWC = Layout("NHWC")
 SCALE = Quantization("int8", (1.0,), (3,))
 LIMITS = OutputLimits("int8", -128, 127)
 RESCALE = Rescale((QuantizedMultiplier(1 << 30, -3),), SCALE, LIMITS)
-OFF = {"tir.usmp.prune_constant_channels": False}
+OFF = {"disabled_pass": ["PruneConstantChannels"]}
 
 
 class Network:
@@ -80,7 +81,7 @@ class Network:
 
 
 def main_of(mod: IRModule, **options) -> StripMain:
-    return strip_main(mod, planning_options({f"tir.usmp.{k}": v for k, v in options.items()}))
+    return strip_main(mod, planning_options(planner_context(options)))
 
 
 def ranges_of(chain: StripChain, main: StripMain) -> list[list[Interval]]:
@@ -106,9 +107,9 @@ def assert_same(mod: IRModule, other: IRModule) -> None:
 
 def assert_same_built(mod: IRModule, other: IRModule, **config) -> None:
     """So do the modules that are built of both, the latter with options."""
-    with PassContext(config=OFF):
+    with planner_context(OFF):
         whole = usmp.build(mod).load()
-    with PassContext(config={**OFF, **{f"tir.usmp.{k}": v for k, v in config.items()}}):
+    with planner_context({**OFF, **config}):
         strips = usmp.build(other).load()
     for inputs in random_images(mod):
         expected, found = whole.run(inputs), strips.run(inputs)
@@ -231,7 +232,7 @@ def test_a_limit_that_permits_nothing_leaves_the_module():
     for limit in (0, 0.0, "0.001%"):
         with PassContext(config={"tir.usmp.max_extra_macs": limit}):
             assert split(mod).same_as(mod)
-    with PassContext(config={"tir.usmp.max_extra_macs": "50%", "tir.usmp.streaming": False}):
+    with PassContext(config={"tir.usmp.max_extra_macs": "50%"}, disabled_pass=["StreamOperators"]):
         assert split(mod).same_as(mod)
 
 
@@ -313,7 +314,7 @@ def test_outputs_of_random_networks_stay_as_they_are(seed):
 @pytest.mark.cc
 @pytest.mark.parametrize("seed", range(number(1, 6)))
 def test_outputs_of_planned_networks_stay_as_they_are(seed):
-    assert_same_built(*random_strips(seed), use_workspace_io=True, poison_dead_bytes=True)
+    assert_same_built(*random_strips(seed), use_workspace_io=True, debug="poison_dead_bytes")
 
 
 @pytest.mark.slow
@@ -333,7 +334,7 @@ def test_a_residual_block_with_sanitizers(tmp_path):
     (x,) = mod["main"].params
     data = np.random.default_rng(2).integers(-128, 128, (4, *shape_of(x)), np.int8).tobytes()
     # Other tests build strips with what follows; here they only have to be run.
-    with PassContext(config={"tir.usmp.streaming": False, "tir.usmp.optimize": "ram"}):
+    with PassContext(config={"tir.usmp.optimize": "ram"}, disabled_pass=["StreamOperators"]):
         factories = {"whole": usmp.build(mod), "strips": usmp.build(with_strips(main, [chain]))}
     whole, strips = (
         run_as_program(factory, tmp_path / name, (*SANITIZERS, "-O0"), data)

@@ -187,8 +187,8 @@ def test_which_live_buffers_overlap_by_how_many_bytes():
         "x 400 600",
         "These 2400 bytes fit in 1000, since they overlap: an operator writes its output",
         "where it has read its input for the last time.",
-        "Without overlap (tir.usmp.overlap=0) the buffers of the pool would need at least",
-        "2400 bytes in this order of operators.",
+        "Without overlap (--disabled-pass=OverlapInputsAndOutputs) the buffers of the",
+        "pool would need at least 2400 bytes in this order of operators.",
     ]
 
 
@@ -286,7 +286,7 @@ def test_removed_channels_are_told():
     )
     assert lines[lines.index("a 0 1") + 1 : -2] == [
         "Removed 1724 channels that are constant or not read: weights 208112 -> 29066 bytes, "
-        "7.5 M -> 999999 MACs (tir.usmp.prune_constant_channels=0 keeps them)."
+        "7.5 M -> 999999 MACs (--disabled-pass=PruneConstantChannels keeps them)."
     ]
 
 

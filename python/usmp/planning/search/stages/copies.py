@@ -63,7 +63,6 @@ class CopyStage(Stage):
 
     name = COPIES
     pass_name = "usmp.LowerMain"
-    is_optional = False
     is_in_reference = True
     decides = frozenset({ORDER})
 

@@ -165,7 +165,7 @@ def _goals(mod: IRModule, options: PlanningOptions) -> Sequence[str]:
     return (
         [goal for goal in OPTIMIZE if goal in (options.optimize, RAM, BALANCED)]
         if is_streamed
-        else OPTIMIZE
+        else list(OPTIMIZE)
     )
 
 

@@ -7,12 +7,12 @@ import re
 import numpy as np
 import pytest
 from tvm import relax
-from tvm.ir.transform import PassContext
 
 import usmp
 from support.c_program import SANITIZERS, run_as_program
 from support.kernel_models import differences, kernel_bodies
 from support.levels import sample
+from support.planner_contexts import planner_context
 from usmp.objects.schedule import SCHEDULE_ATTR
 from usmp.ops import quantized
 from usmp.ops.quantized import (
@@ -30,10 +30,9 @@ DATA, OUTPUT = Quantization("int8", (0.1,), (-5,)), Quantization("int8", (0.1,),
 LIMITS = OutputLimits("int8", -100, 127)
 CONFIG = {
     "tir.usmp.use_workspace_io": True,
-    "tir.usmp.poison_dead_bytes": True,
+    "tir.usmp.debug": ["poison_dead_bytes"],
     # No two of the convolutions depend on each other.
-    "tir.usmp.streaming": False,
-    "tir.usmp.order_operators": False,
+    "disabled_pass": ["StreamOperators", "OrderOperators"],
     # Nor is a proof of the plan wanted.
     "tir.usmp.algorithm": "hill_climb",
 }
@@ -121,7 +120,7 @@ def test_outputs(tmp_path):
     generator = np.random.default_rng(2)
     shapes = [(batch, channels, *w.data) for (batch, channels, _), w in WINDOWS.values()]
     data = [generator.integers(-128, 128, shape).astype(np.int8) for shape in shapes]
-    with PassContext(config=CONFIG):
+    with planner_context(CONFIG):
         factory = usmp.build(convolutions(), target="c -mcpu=cortex-m55")
     assert len(re.findall(r"pixels? x \d channels?, vectors", factory.source)) == len(WINDOWS)
     read = b"".join(x.tobytes() for x in data)

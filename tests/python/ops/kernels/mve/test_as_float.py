@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tvm.ir.transform import PassContext
 
 import usmp
 from support.board_programs import require_board, run_models
@@ -17,6 +16,7 @@ from support.built_ways import in_order
 from support.c_program import SANITIZERS, run_as_program
 from support.lazy import lazy
 from support.onnx_models import Graph, Reference
+from support.planner_contexts import planner_context
 from usmp.boards.board import board_named
 from usmp.objects.target.cores import CORES
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 M55 = "c -mcpu=cortex-m55"
-CONFIG = {"tir.usmp.streaming": False, "tir.usmp.algorithm": "hill_climb"}
+CONFIG = {"disabled_pass": ["StreamOperators"], "tir.usmp.algorithm": "hill_climb"}
 """Operators run one after the other: a mean by rows has another kernel. Bytes do not matter."""
 FUNCTIONS = {
     *("conv2d_2x4_as_float", "conv2d_2x4_rows_as_float", "conv2d_1x4_as_float"),
@@ -100,7 +100,7 @@ def expected() -> list[dict[str, np.ndarray]]:
 
 
 def built(**arguments) -> usmp.AOTExecutorFactoryModule:
-    with PassContext(config=CONFIG):
+    with planner_context(CONFIG):
         return usmp.build(import_onnx(model(), Path(".")), **arguments)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tvm.ir.transform import PassContext
 
 import usmp
 from support.built_ways import in_order, random_runs
 from support.c_program import SANITIZERS, run_as_program
 from support.imported_models import imported_model
 from support.levels import in_long_run
+from support.planner_contexts import planner_context
 
 SMALL = {"sequence_residual": 400, "sequence_inverted_bottleneck": 576}
 PUBLIC = {"mlperf_resnet8_int8": 14528, "mlperf_vww_96_int8": 28160}
@@ -23,10 +23,10 @@ def test_models_keep_rows(shared_model, name, tmp_path):
     mod = imported_model(name) if name in SMALL else usmp.import_model(shared_model(name))
     built = {}
     for streams in (False, True):
-        config = {"tir.usmp.use_workspace_io": True, "tir.usmp.streaming": streams}
+        config = {"use_workspace_io": True}
         if not streams:  # Only its outputs count, not its bytes.
-            config["tir.usmp.algorithm"] = "hill_climb"
-        with PassContext(opt_level=3, config=config):
+            config |= {"disabled_pass": ["StreamOperators"], "algorithm": "hill_climb"}
+        with planner_context(config, opt_level=3):
             built[streams] = usmp.build(mod, "c -mcpu=cortex-m55")
     most = (SMALL | PUBLIC)[name]
     assert built[True].interface.workspace_size_bytes <= most

@@ -37,7 +37,7 @@ def assert_equals_micro(code: str, cases: Iterable[tuple[Spec, Spec, Options | N
     """Models of one operator, each with its input, output and options, are one program."""
     tried = {f"m{number}": case for number, case in enumerate(cases)}
     contents = {n: one_operator(code, [x], [y], table) for n, (x, y, table) in tried.items()}
-    with PassContext(config={"tir.usmp.streaming": False, "tir.usmp.order_operators": False}):
+    with PassContext(disabled_pass=["StreamOperators", "OrderOperators"]):
         module = usmp.build(import_tflite(joined(contents))).load()
     inputs = {
         f"{name}/t0": (INT8 if x.dtype == "int8" else INT16).reshape(x.shape)

@@ -104,7 +104,7 @@ def test_the_smaller_plan_is_taken_and_gives_the_same_bits(terms, random_array):
     built = {}
     with planning_session():
         for goal in ("ram", "balanced", "speed"):
-            with PassContext(config={"tir.usmp.streaming": False, "tir.usmp.optimize": goal}):
+            with PassContext(config={"tir.usmp.optimize": goal}, disabled_pass=["StreamOperators"]):
                 built[goal] = usmp.build(terms)
     lines = {goal: groups_of(made) for goal, made in built.items()}
     split = Compared("groups", "split", 512, (Alternative("fused", "larger", 1536),))
@@ -119,7 +119,7 @@ def test_the_smaller_plan_is_taken_and_gives_the_same_bits(terms, random_array):
 
 @pytest.mark.slow
 def test_without_time_everything_is_fused(terms):
-    with PassContext(config={"tir.usmp.streaming": False}), planning_session(OVER):
+    with PassContext(disabled_pass=["StreamOperators"]), planning_session(OVER):
         made = usmp.build(terms)
     assert groups_of(made) == []
     assert list(made.ir_mod.attrs[NOT_COMPARED_ATTR.name]) == ["groups", "order"]
@@ -204,7 +204,7 @@ def test_entries_are_split_if_all_of_them_need_less(terms, model):
             tensor = b.emit_te(repeat, x, primfunc_attrs={"op_pattern": OPAQUE})
             return b.emit(relax.op.sum(tensor))
 
-        with PassContext(config={"tir.usmp.streaming": False}):
+        with PassContext(disabled_pass=["StreamOperators"]):
             other = model(body, ("x", (1, 4), "float32"))
             made = usmp.build({"terms": terms, "other": other})
         names = [str(v.name_hint) for v in made.ir_mod.functions]

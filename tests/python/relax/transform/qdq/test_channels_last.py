@@ -288,7 +288,7 @@ def test_networks_with_float_convolutions_stay(options):
     converted = ConvertQDQToIntegers()(mod)
     assert float_counts(mod) == {"conv2d_transpose": 1}
     assert calls_of(converted) == calls_of(use_integer_operators(mod))
-    with PassContext(config={"tir.usmp.streaming": False}):
+    with PassContext(disabled_pass=["StreamOperators"]):
         usmp.build(mod)
 
 
