@@ -20,6 +20,7 @@ import usmp
 from support import levels
 from support.lazy import lazy
 from support.onnx_models import Graph, perceptron
+from support.planner_contexts import planner_context
 from support.relax_models import PARAMS, Attention, X, attention
 from support.small_digits import small_digits
 from usmp.driver import tvmc
@@ -64,7 +65,7 @@ def pool(size_bytes: int) -> usmp.WorkspaceMemoryPools:
 
 def archive(model: object, options: dict | None = None, **arguments) -> object:
     """The files of a build, or the error that ends it; options are those of this thread."""
-    with PassContext(config={f"tir.usmp.{name}": value for name, value in (options or {}).items()}):
+    with planner_context(options or {}):
         try:
             return usmp.build(model, **arguments).files()
         except ValueError as error:

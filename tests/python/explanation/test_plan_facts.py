@@ -130,7 +130,7 @@ def test_the_module_that_is_planned_is_noted_with_its_options():
     with PassContext(
         disabled_pass=["OverlapInputsAndOutputs"], instruments=[noting_what_is_planned(noted)]
     ):
-        plan_of = plan(Chain, [POOL], overlap=False)
+        plan_of = plan(Chain, [POOL], disabled_pass=["OverlapInputsAndOutputs"])
     assert noted.mod is None and plan_of is not None
     from usmp.transform import UnifiedStaticMemoryPlanner
 

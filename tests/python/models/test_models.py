@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tvm.ir.transform import PassContext
 
 import usmp
 from conftest import ROOT
@@ -18,6 +17,7 @@ from support.c_program import SANITIZERS, run_as_program
 from support.compilers import require, run_compiler
 from support.levels import in_long_run, long_run, number, sample
 from support.litert import Reference
+from support.planner_contexts import planner_context
 from support.poison import poisoned
 
 pytestmark = pytest.mark.usefixtures("digits_session")
@@ -34,9 +34,7 @@ IO = [False, True]
 
 
 def build_anew(path: Path, **config: object) -> usmp.AOTExecutorFactoryModule:
-    with PassContext(
-        opt_level=3, config={f"tir.usmp.{name}": value for name, value in config.items()}
-    ):
+    with planner_context(config, opt_level=3):
         return usmp.build(public_models.imported(path))
 
 

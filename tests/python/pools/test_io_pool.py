@@ -10,7 +10,6 @@ from itertools import product
 import numpy as np
 import pytest
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm_ffi import register_global_func
@@ -18,6 +17,7 @@ from tvm_ffi import register_global_func
 import usmp
 from support.c_program import SANITIZERS, build_program
 from support.entry_models import entry_model
+from support.planner_contexts import planner_context
 from support.poison import poisoned
 from support.quantized_models.chain import Chain
 from support.quantized_models.model import Spec
@@ -50,9 +50,7 @@ streaming, entries = cache(streaming_model), cache(entry_model)
 
 @built_once
 def build(*pools, mod=None, options=None, **arguments) -> usmp.AOTExecutorFactoryModule:
-    named = {"use_workspace_io": True} | (options or {})
-    config = {f"tir.usmp.{name}": value for name, value in named.items()}
-    with PassContext(config=config):
+    with planner_context({"use_workspace_io": True} | (options or {})):
         return usmp.build(
             mod or bound_attention(),
             workspace_memory_pools=WorkspaceMemoryPools(pools) if pools else None,
@@ -92,7 +90,7 @@ WAYS = {
 }
 OPTIONS = {
     "auto": {},
-    "one-after-the-other": {"streaming": False},
+    "one-after-the-other": {"disabled_pass": ["StreamOperators"]},
     "greedy": {"algorithm": "greedy_by_size"},
     "nothing-shared": {"enable": False},
 }
@@ -315,10 +313,15 @@ def test_an_io_pool_that_is_too_small():
         'bytes)\n  pool "sram": size_hint_bytes=100\n'
     )
     with pytest.raises(DoesNotFitError) as error:
-        build(*pools, io_memory_pool="sram", options={"streaming": False})
+        build(*pools, io_memory_pool="sram", options={"disabled_pass": ["StreamOperators"]})
     assert error.value.smallest_pool_bytes == {"sram": 256}
     assert 'a plan fits: 256 for pool "sram"' in str(error.value)
-    factory = build(CCM, pool("sram", 256), io_memory_pool="sram", options={"streaming": False})
+    factory = build(
+        CCM,
+        pool("sram", 256),
+        io_memory_pool="sram",
+        options={"disabled_pass": ["StreamOperators"]},
+    )
     assert kinds(factory)["sram"] == IO
 
 

@@ -36,9 +36,11 @@ MAY_OVERWRITE = "write all inputs before each run, for a run may overwrite them,
 LEAVES = "write inputs when they change, for a run leaves them as they are, and read the"
 
 
-def build(digits_model: Path, **options: bool) -> usmp.AOTExecutorFactoryModule:
-    config = {f"tir.usmp.{name}": value for name, value in options.items()}
-    with PassContext(config={"tir.usmp.use_workspace_io": True, **config}):
+def build(
+    digits_model: Path, overlap: bool, preserve_inputs: bool = False
+) -> usmp.AOTExecutorFactoryModule:
+    config = {"tir.usmp.use_workspace_io": True, "tir.usmp.preserve_inputs": preserve_inputs}
+    with PassContext(config=config, disabled_pass=[] if overlap else ["OverlapInputsAndOutputs"]):
         return usmp.build(usmp.import_model(digits_model))
 
 

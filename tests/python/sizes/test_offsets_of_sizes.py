@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tvm.ir.transform import PassContext
 
 import usmp
 from support.compilers import require, run_compiler
 from support.dynamic_models import MODELS, Layer
+from support.planner_contexts import planner_context
 from support.pytorch_models import exported
 from usmp import WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.interface.workspace_sizes import workspace_sizes
@@ -67,7 +67,7 @@ int main(void) {
 
 def build(mod, **options):
     pools = WorkspaceMemoryPools([WorkspacePoolInfo("sram", ["c"])])
-    with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
+    with planner_context(options):
         return usmp.build(mod, target="c", workspace_memory_pools=pools)
 
 
@@ -88,7 +88,7 @@ def symbolic(folder):
 
 @pytest.fixture(scope="module")
 def computed(symbolic):
-    return build(symbolic, dynamic="expression", streaming=False)
+    return build(symbolic, dynamic="expression", disabled_pass=["StreamOperators"])
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def static_bytes(folder):
     def find(size: int) -> int:
         path = folder / f"static_{size}.pt2"
         path.write_bytes(exported(MODEL.module, torch.from_numpy(MODEL.inputs(size))))
-        return bytes_of(build(usmp.import_model(path), streaming=False))
+        return bytes_of(build(usmp.import_model(path), disabled_pass=["StreamOperators"]))
 
     return find
 
@@ -114,7 +114,7 @@ def workspace_bytes(factory, size: int) -> int:
 def test_bytes_at_the_bound(symbolic, computed, static_bytes):
     """A distance is largest at a small size, so that both take 32 bytes more than at 24 alone."""
     assert static_bytes(LARGEST) == 15360
-    assert bytes_of(build(symbolic, dynamic="bound", streaming=False)) == 15392
+    assert bytes_of(build(symbolic, dynamic="bound", disabled_pass=["StreamOperators"])) == 15392
     assert bytes_of(computed) == workspace_bytes(computed, LARGEST) == 15392
 
 

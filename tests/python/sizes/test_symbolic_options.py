@@ -57,7 +57,7 @@ def test_results_with_other_options(options, workspace):
         ({"stream_inputs": ["data:hop=1"]}, "windows of time have fixed shapes"),
         ({"use_workspace_io": True, "dynamic": "expression"}, "have one place for all sizes"),
         ({"debug": "poison_dead_bytes", "dynamic": "expression"}, "not known which bytes are dead"),
-        ({"dynamic": "sometimes"}, 'unknown kind of offsets "sometimes"'),
+        ({"dynamic": "sometimes"}, 'unknown word "sometimes" in tir.usmp.dynamic'),
     ],
     ids=str,
 )

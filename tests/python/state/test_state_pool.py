@@ -7,10 +7,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tvm.ir.transform import PassContext
 
 import usmp
 from support.c_program import SANITIZERS, build_program
+from support.planner_contexts import planner_context
 from support.poison import poisoned
 from support.relax_models import PARAMS, Attention
 from support.state_models import Streaming, streaming_model
@@ -27,8 +27,7 @@ def workspace(name: str, size: int = -1, **properties) -> WorkspacePoolInfo:
 
 
 def build(state_pool, *pools, options=None, **arguments) -> usmp.AOTExecutorFactoryModule:
-    config = {f"tir.usmp.{name}": value for name, value in (options or {}).items()}
-    with PassContext(config=config):
+    with planner_context(options or {}):
         return usmp.build(
             streaming(),
             workspace_memory_pools=WorkspaceMemoryPools(pools) if pools else None,

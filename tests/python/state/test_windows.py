@@ -10,6 +10,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.c_program import SANITIZERS, run_as_program
+from support.planner_contexts import planner_context
 from support.poison import poisoned
 from support.relax_vm import integer_function
 from support.time_networks import assert_slides, random_time_network, window_rows, windows
@@ -38,8 +39,7 @@ NHWC = Layout("NHWC")
 
 
 def build(mod, *inputs: str, **options) -> usmp.AOTExecutorFactoryModule:
-    config = {f"tir.usmp.{name}": value for name, value in options.items()}
-    with PassContext(config={**config, "tir.usmp.stream_inputs": list(inputs)}):
+    with planner_context({**options, "stream_inputs": list(inputs)}):
         return usmp.build(mod)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import cache
 
 import pytest
-from tvm.ir.transform import PassContext
 
 import usmp
+from support.planner_contexts import planner_context
 from support.state_models import streaming_model
 from usmp.objects import PlacedState, StateLayout
 
@@ -21,8 +21,7 @@ streaming = cache(streaming_model)
 
 
 def build(mod=None, options=None, **arguments) -> usmp.AOTExecutorFactoryModule:
-    config = {f"tir.usmp.{name}": value for name, value in (options or {}).items()}
-    with PassContext(config=config):
+    with planner_context(options or {}):
         return usmp.build(mod or streaming(), **arguments)
 
 

@@ -120,6 +120,7 @@ def test_too_many_sizes():
 
 def test_an_unknown_kind_of_offsets():
     refused(
-        'unknown kind of offsets "often" in tir.usmp.dynamic; supported: bound, expression',
+        'unknown word "often" in tir.usmp.dynamic; supported: bound, expression, '
+        "TVMBackendAllocWorkspace",
         dynamic="often",
     )

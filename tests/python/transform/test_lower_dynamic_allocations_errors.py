@@ -112,8 +112,8 @@ def test_a_function_with_the_name_of_the_allocator():
 
 
 def test_an_unknown_allocator():
-    with pytest.raises(Exception, match='unknown allocator "malloc" in tir'):
-        lower(Copies, dynamic_allocator="malloc")
+    with pytest.raises(Exception, match='unknown word "malloc" in tir.usmp.dynamic'):
+        lower(Copies, dynamic="malloc")
 
 
 def test_an_alignment_that_tvms_runtime_does_not_give():

@@ -12,6 +12,7 @@ from tvm.ir import GenericConst
 from tvm.ir.transform import PassContext
 
 import usmp
+from support.planner_contexts import planner_context
 from support.qdq_models import (
     calls_of,
     float_counts,
@@ -306,8 +307,8 @@ def test_sums_of_channels_and_others_stay_in_their_order():
 @pytest.mark.parametrize(
     ("config", "layout"),
     [
-        ({"streaming": False, "optimize": "ram"}, "NCHW"),
-        ({"streaming": False, "optimize": "balanced"}, "NCHW"),
+        ({"disabled_pass": ["StreamOperators"], "optimize": "ram"}, "NCHW"),
+        ({"disabled_pass": ["StreamOperators"], "optimize": "balanced"}, "NCHW"),
         ({"optimize": "speed"}, "NHWC"),
         # What runs row by row needs no tensor as a whole.
         ({"optimize": "ram"}, "NHWC"),
@@ -319,9 +320,8 @@ def test_memory_decides(config, layout):
     come last."""
     mod = network(lambda net, x: mean(net, fire(net, x), keepdims=False))
     modules = (mod, use_integer_operators(mod), use_integer_operators(put_channels_last(mod)))
-    config_of = {f"tir.usmp.{name}": value for name, value in config.items()}
     # Both layouts are lowered and planned for the comparison, too.
-    with planning_session(), PassContext(config=config_of):
+    with planning_session(), planner_context(config):
         factories = [usmp.build(each) for each in modules]
     taken, first, last = (factory.interface.workspace_size_bytes for factory in factories)
     is_streamed = config == {"optimize": "ram"}
