@@ -112,7 +112,7 @@ def test_a_function_with_the_name_of_the_allocator():
 
 
 def test_an_unknown_allocator():
-    with pytest.raises(Exception, match='unknown word "malloc" in tir.usmp.dynamic'):
+    with pytest.raises(Exception, match='unknown word "malloc" in tir'):
         lower(Copies, dynamic="malloc")
 
 
