@@ -35,7 +35,7 @@ COMPILE_FLAGS: tuple[OldName, ...] = (*compile_flags.COMPILE_FLAGS, *TARGET_FLAG
 
 SECTIONS: dict[str, tuple[OldName, ...]] = {
     "tvmc": MAIN_FLAGS,
-    "tvmc compile": (*COMPILE_FLAGS, *TARGET_OPTION_FLAGS),
+    "tvmc compile": (*COMPILE_FLAGS, *compile_flags.UNSHOWN_FLAGS, *TARGET_OPTION_FLAGS),
     "tvmc run": RUN_FLAGS,
     "tvmc micro": MICRO,
     "tvmc tune": TUNE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from usmp.names import TARGET_OPTIONS
 from usmp.tvm018 import reasons
 from usmp.tvm018.model_formats import MODEL_FORMAT
 from usmp.tvm018.old_name import (
@@ -159,5 +160,19 @@ _OPT_LEVELS = tuple(
         refused(name, "the level must be 0, 1, 2 or 3: leave it out for 3"),
     )
 )
+
+UNSHOWN_FLAGS: tuple[OldName, ...] = (
+    accepted("--runtime", f"{reasons.NO_RUNTIME}, so that it need not be given"),
+    accepted(
+        "--executor-aot-unpacked-api",
+        "it follows from --executor-aot-interface-api: 1 with c, 0 with packed",
+    ),
+    accepted("--executor-aot-link-params", "constants are part of the code in any case"),
+    *(
+        mapped(f"--target-llvm-{name}", f"-{name}={{value}}", "it is the same in --target")
+        for name in TARGET_OPTIONS["llvm"]
+    ),
+)
+"""Flags that the command line takes as TVM 0.18 did, and that no help shows."""
 
 COMPILE_FLAGS: tuple[OldName, ...] = (*_MODEL, *_INTERFACES, *_OPT_LEVELS, *_OUTPUT)

@@ -21,7 +21,7 @@ from usmp.driver.tvmc import main
 from usmp.names import PASS_OPTIONS
 from usmp.objects.target.cores import CORES
 from usmp.report import CSV_COLUMNS
-from usmp.tvm018 import COMPILE_FLAGS
+from usmp.tvm018 import SECTIONS
 
 BOARD_TOOLS = shutil.which("arm-none-eabi-gcc") and shutil.which("qemu-system-arm")
 PAGE = (ROOT / "docs/tvmc.md").read_text()
@@ -175,7 +175,7 @@ def test_every_option_on_the_page_exists_and_the_other_way_round():
     }
     shown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", PAGE))
     pools = {option for option in shown if "-pool" in option}
-    old = {row.name for row in COMPILE_FLAGS} - known
+    old = {row.name for row in SECTIONS["tvmc compile"]} - known
     assert shown - pools - old - {"--version"} == known
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from support import onnx_models
 from support.children import TVMC, ended, run, run_tvmc, start, wait_until
 from support.commands import COMMANDS
 from support.small_digits import small_digits
+from usmp.driver.tvmc import main as tvmc_main
 
 CHOICES = ", ".join(f"'{command}'" for command in COMMANDS)
 SEE = "(see tvmc --help)"
@@ -101,18 +103,53 @@ def test_help_of_a_command_has_examples_of_it(tvmc, capfd, command):
     assert examples.count(f"tvmc {command}") >= 2
 
 
-def test_help_groups_options_and_shows_defaults(tvmc, capfd):
+def shown_help(capfd, command, *flags):
     with pytest.raises(SystemExit):
-        tvmc("compile", "--help")
-    shown = capfd.readouterr().out
-    titles = [line for line in shown.splitlines() if line.endswith(":") and line[0] != " "]
-    expected = ["options:", "model:", "target and executor:", "pass options:"]
-    expected += ["workspace pools:", "constant pools:", "output:"]
-    assert [title for title in titles if title in expected] == expected
-    words = " ".join(shown.split())
+        tvmc_main([command, *flags])
+    return capfd.readouterr().out
+
+
+def options_of(text):
+    return re.findall(r"^  (-\S+|FILE)", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("command", "most"),
+    [("compile", 30), ("plan", 32), ("explain", 30), ("explore", 30), ("check", 30)],
+)
+def test_help_has_the_options_that_are_often_needed(capfd, command, most):
+    text = shown_help(capfd, command, "--help")
+    assert 20 < len(options_of(text)) <= most
+    assert text.splitlines()[-1] == f"tvmc {command} --help-all shows all options."
+    examples = text.partition("examples:\n")[2]
+    assert 1 <= len(re.findall(r"^  tvmc ", examples, re.MULTILINE)) <= 7
+
+
+def test_help_all_has_rare_options_too(capfd):
+    often, everything = (shown_help(capfd, "compile", f) for f in ("--help", "--help-all"))
+    # What the help does not say is in tvmc list options-of-0.18.
+    rare = {"--executor", "--disabled-pass", "--print-ir-after", "--constant-pools-io", "-f"}
+    assert {*options_of(often)} < {*options_of(everything)}
+    assert rare <= {*options_of(everything)} - {*options_of(often)}
+    assert not {"--runtime", "--target-llvm-mcpu"} & {*options_of(everything)}
+    groups = [line for line in often.splitlines() if re.fullmatch(r"\w.*:", line)]
+    assert groups == [
+        *("model:", "target and code:", "memory:", "search:", "several models:", "state:"),
+        *("output files:", "options:", "examples:"),
+    ]
+    words = " ".join(everything.split())
     for default in ("c", "aot", "16", "default", "module.tar", "mlf"):
         assert f"(default: {default})" in words
     assert "default: []" not in words
+    # Each default is said once.
+    for option in re.split(r"\n  -", everything):
+        assert option.count("default: ") <= 1, option
+
+
+def test_a_command_without_rare_options_has_one_help(capfd):
+    text = shown_help(capfd, "list", "--help")
+    assert "--help-all" not in text
+    assert shown_help(capfd, "list", "--help-all") == text
 
 
 def _sleeps(process: int) -> bool:

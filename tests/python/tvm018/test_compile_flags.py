@@ -187,10 +187,10 @@ def test_a_file_that_is_not_read(tmp_path, row):
 
 def test_help_has_the_flags_that_reasons_name_and_none_of_the_old_ones(capfd):
     with pytest.raises(SystemExit):
-        tvmc.main(["compile", "--help"])
+        tvmc.main(["compile", "--help-all"])
     flags = set(re.findall(r"-[-a-z]+", capfd.readouterr().out))
     gone = {row.name for row in ROWS if row.verdict != REFUSED or not row.values}
-    assert flags & gone <= {"--workspace-pools", "--runtime", "--executor"}
+    assert flags & gone <= {"--workspace-pools", "--executor"}
     advised = {flag for row in ROWS for flag in re.findall(r"(?<!\S)--[a-z-]+", row.reason)}
     own = {row.name for row in ROWS}
     assert advised - own - flags <= {"--operators", "--print-before", "--print-after"} | {

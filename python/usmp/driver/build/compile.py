@@ -16,7 +16,7 @@ from usmp.driver.options.memory_pools import note_missing_sizes
 from usmp.driver.options.model_files import check_is_none_of
 from usmp.driver.options.state_options import check_has_state, export_state_layout
 from usmp.driver.output import written
-from usmp.driver.terminal.help import add_command
+from usmp.driver.terminal.help import Rare, add_command
 from usmp.driver.terminal.progress import add_quiet_option, stages
 from usmp.driver.terminal.search import note_interrupted_search
 from usmp.support.text.plain_text import printable
@@ -26,13 +26,8 @@ OUTPUT_FORMATS = ("mlf",)
 _EXAMPLES = """\
   tvmc compile model.tflite -o model.tar
       C with planned memory, in a tar file; the table says what memory it needs
-  tvmc compile model.onnx --target=c --executor=aot --output-format=mlf \\
-      --pass-config tir.usmp.enable=1 --pass-config tir.usmp.algorithm=greedy_by_size
-      the options as TVM's tvmc took them, and its default algorithm
-  tvmc compile model.onnx --max seq=128
-      memory for every length of the input up to 128, a size that its shape leaves open
-  tvmc compile model.tflite --workspace-io
-      inputs and outputs are placed in the workspace too
+  tvmc compile model.tflite --workspace-io --target="c -mcpu=cortex-m4"
+      inputs and outputs in the workspace too, and kernels for a core
   tvmc compile model.tflite --usmp-workspace-pools=dtcm,sram \\
       --usmp-workspace-pool-dtcm="target=c;size=64K"
       two memories for what a run writes, the fast and small one first
@@ -40,14 +35,8 @@ _EXAMPLES = """\
       everything in the memories of a board, and a project that builds a program for it
   tvmc compile vad.tflite kws.tflite -o both.tar
       two models in one memory: entries vad and kws, of which one runs after the other
-  tvmc compile first=a.onnx second=b.tflite --concurrent first,second -o both.tar
-      the same with names of your own, and memory for both at once
-  tvmc compile prefill.pt2 decode.pt2 --shared-state -o transformer.tar
-      methods of one PyTorch module, with one cache of keys and values
-  tvmc compile model.tflite -o model.tar --report map.html
-      the memory map too, as a page for a browser
-  tar -xOf model.tar ./codegen/host/include/tvmgen_default.h
-      the functions that an application calls"""
+  tvmc compile model.onnx --max seq=128 --report map.html
+      memory for every length of the input up to 128; the memory map as a page for a browser"""
 
 
 def add_compile_parser(commands: Any) -> None:
@@ -61,31 +50,37 @@ def add_compile_parser(commands: Any) -> None:
         examples=_EXAMPLES,
     )
     add_build_options(parser)
-    output = parser.add_argument_group("output")
+    output = parser.add_argument_group("output files")
     output.add_argument(
         "-o", "--output", default="module.tar", metavar="PATH", help="the archive to write"
     )
     output.add_argument(
-        "-f", "--output-format", default="mlf", metavar="FORMAT", help="mlf, Model Library Format"
+        "-f",
+        "--output-format",
+        default="mlf",
+        metavar="FORMAT",
+        help=Rare("the format of the archive: Model Library Format"),
     )
+    add_report_option(output)
     output.add_argument(
         "--reference",
         action=argparse.BooleanOptionalAction,
-        help="add a build without kernels, streaming, pruning or overlap, from which tvmc run and "
-        "tvmc export-test take the outputs to expect of a board or device (the default with "
-        "--board or -mcpu)",
+        help=Rare(
+            "add a second build without optimizations, with whose outputs those of a board or "
+            "device are compared (default: with --board or -mcpu)"
+        ),
     )
-    output.add_argument(
-        "--print-pass-times", action="store_true", help="print the time of each pass"
+    add_quiet_option(output)
+    passes = parser.add_argument_group("passes")
+    passes.add_argument(
+        "--print-pass-times", action="store_true", help=Rare("print the time of each pass")
     )
     for when in ("before", "after"):
-        output.add_argument(
+        passes.add_argument(
             f"--print-ir-{when}",
             metavar="NAME,...",
-            help=f"print the module as TVMScript {when} these passes",
+            help=Rare(f"print the module as TVMScript {when} these passes"),
         )
-    add_report_option(output)
-    add_quiet_option(output)
 
 
 def compile_model(options: argparse.Namespace) -> None:

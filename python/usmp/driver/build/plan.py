@@ -13,7 +13,7 @@ from usmp.driver.build.plan_tflm import add_tflm_option, plan_tflm
 from usmp.driver.build.reports import add_report_option, check_reports, report_files, write_reports
 from usmp.driver.build.summary import module_metadata, print_summary
 from usmp.driver.errors import UsageError
-from usmp.driver.options.build_options import add_build_options, build_model
+from usmp.driver.options.build_options import RARE_IN_PLANS, add_build_options, build_model
 from usmp.driver.options.model_files import check_is_none_of, note_one_program
 from usmp.driver.options.state_options import check_has_state, export_state_layout
 from usmp.driver.output import Show, chosen_format, print_or_write
@@ -30,26 +30,14 @@ _ENDINGS = {".json": "json", ".csv": "csv"}
 _EXAMPLES = """\
   tvmc plan model.tflite
       the peak of every pool beside its lower bound, and what is live there
-  tvmc plan model.tflite --usmp-algorithm=greedy_by_size
-      the same with another algorithm
-  tvmc plan model.tflite --usmp-time-budget=10s
-      the best plan that is found in ten seconds; ctrl-C takes the best so far
-  tvmc plan model.tflite -o plan.csv
-      a row for every buffer: pool, offset, size, live ranges, overlaps
-  tvmc plan model.tflite --format json | jq '.pools[].peak_bytes'
-      what metadata.json of an archive has under "memory"
   tvmc plan model.tflite --operators
       a row for every operator: those of the model, shapes, MACs, weights, live bytes
-  tvmc plan a.tflite b.tflite
-      two models in one program, which share memory; for one of them alone, name one
-  tvmc plan model.tar
-      the plan that tvmc compile made
+  tvmc plan model.tflite --usmp-time-budget=10s -o plan.csv
+      the best plan that is found in ten seconds; a row for every buffer, with its offset
+  tvmc plan model.tar --map --report map.html
+      the plan that tvmc compile made, as a map in the terminal, and as a page for a browser
   tvmc plan model.tflite --emit-tflm planned.tflite
       the model with offsets that TFLite Micro takes for its arena
-  tvmc plan model.tar --map
-      a map too: how full each pool is, and when the largest buffers are live
-  tvmc plan model.tar --report map.html --report map.png
-      the memory map as a page for a browser, and as a picture
   tvmc plan --buffers in.csv --capacity 1M -o out.csv
       buffers of another compiler: the columns id,lower,upper,size in, and offset out
 
@@ -68,7 +56,8 @@ def add_plan_parser(commands: Any) -> None:
         examples=_EXAMPLES,
     )
     add_build_options(parser, needs_model=False)
-    output = parser.add_argument_group("output")
+    parser.make_rare(RARE_IN_PLANS)
+    output = parser.add_argument_group("output files")
     output.add_argument(
         "--format",
         choices=FORMATS,
@@ -78,14 +67,14 @@ def add_plan_parser(commands: Any) -> None:
     output.add_argument(
         "--operators",
         action="store_true",
-        help="show the operators and not the pools: which of the model each was made from, "
-        "shapes, MACs, bytes of weights, buffers, and the bytes that are live while it runs",
+        help="show a row for each operator: its MACs, weights, buffers, and the bytes that are "
+        "live while it runs",
     )
     add_tflm_option(output)
     output.add_argument(
         "--map",
         action="store_true",
-        help="after the table, show how full each pool is, and when the largest buffers are live",
+        help="show how full each pool is, and when the largest buffers are live",
     )
     add_report_option(output)
     add_quiet_option(output)

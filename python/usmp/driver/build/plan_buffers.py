@@ -14,6 +14,7 @@ from usmp.driver.build.plan_archive import note_options_of_models
 from usmp.driver.errors import UsageError, file_error
 from usmp.driver.options.capacities import capacities
 from usmp.driver.output import Show, check_output, print_or_write
+from usmp.driver.terminal.help import HELP_DESTINATIONS
 from usmp.driver.terminal.progress import stages
 from usmp.driver.terminal.search import command_deadline, note_interruption, search_plan
 from usmp.driver.without_torch import without_torch
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
 _STDIN = "-"
 _WITH_BUFFERS = {
-    "help", "buffers", "capacity", "format", "output", "quiet", "usmp_algorithm", "usmp_time_budget"
-}  # fmt: skip
+    *HELP_DESTINATIONS,
+    *("buffers", "capacity", "format", "output", "quiet", "usmp_algorithm", "usmp_time_budget"),
+}
 
 
 def add_buffers_options(parser: argparse.ArgumentParser) -> None:
@@ -34,17 +36,16 @@ def add_buffers_options(parser: argparse.ArgumentParser) -> None:
     buffers.add_argument(
         "--buffers",
         metavar="FILE",
-        help="plan these buffers, not a model: a CSV with the columns id,lower,upper,size and, if "
-        "wanted, alignment,pool,offset,gaps; a problem of OmniMalloc; or a memory snapshot or "
-        "profile of PyTorch; - is stdin",
+        help="plan the buffers of a CSV (id,lower,upper,size), a problem of OmniMalloc, or a "
+        "memory snapshot or profile of PyTorch; - is stdin",
     )
     buffers.add_argument(
         "--capacity",
         action="append",
         default=[],
         metavar="[POOL=]BYTES",
-        help="bytes that may be used, as 1000, 0x400 or 64K; once for each pool, the most wanted "
-        "first (default: the smallest peak)",
+        help="the bytes that each pool has, as 64K, the most wanted pool first (default: the "
+        "smallest peak)",
     )
     note_options_of_models(parser, _WITH_BUFFERS)
 

@@ -30,8 +30,8 @@ def add_tflm_option(group: Any) -> None:
     group.add_argument(
         "--emit-tflm",
         metavar="PATH",
-        help="plan the arena of TFLite Micro instead, and write the .tflite model with the offsets "
-        "as metadata, which TFLite Micro takes for its own",
+        help="plan the arena of TFLite Micro, and write the .tflite model with the offsets that it "
+        "takes",
     )
 
 

@@ -20,13 +20,13 @@ _DRAWN = (".html", ".svg", ".png")
 
 def add_report_option(group: argparse._ActionsContainer, what: str = "a report") -> None:
     """Add `--report`, with `what` as the object of its help text."""
-    kinds = "; ".join(f"{ending}: {about}" for ending, about in REPORTS.items())
     group.add_argument(
         "--report",
         action="append",
         default=[],
         metavar="PATH",
-        help=f"also write {what}, of the kind that the ending says ({kinds}); may be repeated",
+        help=f"also write {what}: a page (.html), a picture (.svg, .png), or a file for other "
+        "programs (.json, .csv and others); may be repeated",
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from usmp.driver.errors import UsageError
 from usmp.driver.explore.options import add_sweep_options, configurations
 from usmp.driver.explore.worker import evaluate, shared_data, tell_notes
-from usmp.driver.options.build_options import add_build_options
+from usmp.driver.options.build_options import RARE_IN_PLANS, add_build_options
 from usmp.driver.options.byte_count import bytes_option
 from usmp.driver.options.model_files import (
     check_is_none_of,
@@ -72,6 +72,7 @@ def add_explore_parser(commands: Any) -> None:
         examples=_EXAMPLES,
     )
     add_build_options(parser)
+    parser.make_rare((*RARE_IN_PLANS, "stream_input", "stream_output", "io_pool", "state_pool"))
     add_sweep_options(parser)
     work = parser.add_argument_group("work")
     work.add_argument(
@@ -79,20 +80,20 @@ def add_explore_parser(commands: Any) -> None:
         "--jobs",
         type=_jobs,
         metavar="N",
-        help="how many processes build at once (default: as many as there are CPUs)",
+        help="how many processes build at once (default: one for each CPU)",
     )
     work.add_argument(
         "--scheduler",
         metavar="ADDRESS",
         help="build on a cluster of Dask, as tcp://10.0.0.1:8786; its workers need usmp",
     )
-    output = parser.add_argument_group("output")
+    output = parser.add_argument_group("output files")
     for memory in ("ram", "flash"):
         output.add_argument(
             f"--max-{memory}",
             type=bytes_option,
             metavar="BYTES",
-            help=f"leave what takes more {memory} out of the comparison, as 64K",
+            help=f"leave configurations that take more {memory} out of the comparison, as 64K",
         )
     output.add_argument(
         "--format",
@@ -103,11 +104,10 @@ def add_explore_parser(commands: Any) -> None:
         "-o",
         "--output",
         metavar="PATH",
-        help="the file to write; what is in a .json file is written after each configuration, and "
-        "taken over by the next run",
+        help="the file to write; a .json file also lets the next run go on where this one ends",
     )
     output.add_argument(
-        "--plot", metavar="PATH", help="draw RAM, flash and instructions: .svg, .png or .html"
+        "--plot", metavar="PATH", help="draw RAM, flash and instructions, as .svg, .png or .html"
     )
     add_quiet_option(output)
 

@@ -21,7 +21,7 @@ from usmp.driver.options.build_options import (
     add_build_options,
 )
 from usmp.driver.options.pool_flags import places_io, split_pool_flags
-from usmp.driver.terminal.help import Parser
+from usmp.driver.terminal.help import HELP_DESTINATIONS, Parser
 from usmp.driver.tvm018.flags import current_arguments
 from usmp.names import (
     BALANCED,
@@ -52,7 +52,7 @@ DEFAULT_SWEEP = {
 }
 """Pass options, and passes, that vary by default, unless the command line sets them."""
 
-_UNVARIED = ("FILE", "help", "export_state_layout")
+_UNVARIED = ("FILE", *HELP_DESTINATIONS, "export_state_layout")
 
 
 @dataclass(frozen=True)
@@ -88,28 +88,26 @@ def add_sweep_options(parser: Any) -> None:
     """Add `--vary` and `--config`."""
     group = parser.add_argument_group(
         "configurations",
-        "What is varied. Every combination is tried. By default "
+        "Every combination is tried, by default of "
         + ", ".join(f"{name} ({', '.join(values)})" for name, values in DEFAULT_SWEEP.items())
-        + ", but for what other options say.",
+        + ".",
     )
     group.add_argument(
         "--vary",
         action="append",
         default=[],
         metavar="OPTION=VALUE,...",
-        help="values of a pass option, as optimize=ram,speed for tir.usmp.optimize, of an option "
-        "of tvmc compile, as target-c-mcpu=cortex-m4,cortex-m33, or 0,1 of a switch or an optional "
-        "pass (tvmc list passes), as StreamOperators=0,1; may be "
-        'repeated; values with commas are written as JSON, as target=["accel,c","c"]',
+        help="values of a pass option, as optimize=ram,speed, of an option of tvmc compile, as "
+        "target-c-mcpu=cortex-m4,cortex-m33, or of a pass, as StreamOperators=0,1; may be "
+        'repeated, and values with commas are JSON, as target=["accel,c","c"]',
     )
     group.add_argument(
         "--config",
         action="append",
         default=[],
         metavar="NAME=FLAGS",
-        help="a set of options of tvmc compile, such as those of memory pools, as "
-        'one="--usmp-workspace-pools=sram --usmp-workspace-pool-sram=size=64K"; may be repeated, '
-        "and each is combined with all that is varied",
+        help="a set of options of tvmc compile to combine with all that is varied, as "
+        'one="--workspace-io --board mps2-an385"; may be repeated',
     )
 
 

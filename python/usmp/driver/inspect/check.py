@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from usmp.driver.errors import UsageError
 from usmp.driver.inspect.check_places import add_place_options, is_within, places
 from usmp.driver.inspect.diff import ENDINGS, FORMATS
-from usmp.driver.options.build_options import add_build_options
+from usmp.driver.options.build_options import RARE_IN_PLANS, add_build_options
 from usmp.driver.options.model_files import check_is_none_of, check_model_files, note_one_program
 from usmp.driver.output import Show, chosen_format, print_or_write
 from usmp.driver.status import NOT_WITHIN
@@ -52,13 +52,14 @@ def add_check_parser(commands: Any) -> None:
     add_place_options(parser.add_argument_group("what it has to fit"))
     first_option = len(parser._actions)
     add_build_options(parser)
+    parser.make_rare(RARE_IN_PLANS)
     parser.set_defaults(
         of_models=[
             (action.option_strings[0] if action.option_strings else action.dest, action)
             for action in parser._actions[first_option:]
         ]
     )
-    output = parser.add_argument_group("output")
+    output = parser.add_argument_group("output files")
     output.add_argument(
         "--format",
         choices=FORMATS,

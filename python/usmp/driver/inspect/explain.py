@@ -9,7 +9,11 @@ from typing import Any
 
 from usmp.driver.build.plan_archive import is_archive, note_options_of_models, planned_module
 from usmp.driver.errors import UsageError
-from usmp.driver.options.build_options import add_build_options, build_arguments
+from usmp.driver.options.build_options import (
+    RARE_IN_PLANS,
+    add_build_options,
+    build_arguments,
+)
 from usmp.driver.options.model_files import check_is_none_of, note_one_program
 from usmp.driver.output import Show, chosen_format, print_or_write
 from usmp.driver.terminal.help import add_command
@@ -55,7 +59,8 @@ def add_explain_parser(commands: Any) -> None:
         examples=_EXAMPLES,
     )
     add_build_options(parser)
-    output = parser.add_argument_group("output")
+    parser.make_rare(RARE_IN_PLANS)
+    output = parser.add_argument_group("output files")
     output.add_argument(
         "--no-suggestions", action="store_true", help="do not plan again with other options"
     )

@@ -18,7 +18,7 @@ from usmp.driver.options.pass_config import pass_context, told_settings
 from usmp.driver.options.pool_flags import split_pool_flags
 from usmp.driver.output import check_output, check_readable, written
 from usmp.driver.terminal.error_message import tell
-from usmp.driver.terminal.help import HelpFormatter, Parser
+from usmp.driver.terminal.help import HelpFormatter, Parser, add_help_all_option
 
 if TYPE_CHECKING:
     from tvm.ir import IRModule
@@ -145,6 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_import_options(parser.add_argument_group("models"))
     add_pool_options(parser)
+    add_help_all_option(parser)
     return parser
 
 

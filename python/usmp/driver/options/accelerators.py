@@ -8,17 +8,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from usmp.driver.errors import UsageError, file_error
+from usmp.driver.terminal.help import Rare
 
 
-def add_extension_option(parser: argparse._ActionsContainer) -> None:
+def add_extension_option(parser: argparse._ActionsContainer, is_rare: bool = False) -> None:
     """Add `--extension`."""
+    text = (
+        "run this Python first, which may register algorithms, and patterns of accelerators for "
+        "--target; may be repeated"
+    )
     parser.add_argument(
         "--extension",
         action="append",
         default=[],
         metavar="FILE.py",
-        help="run this Python first; it may register algorithms, and patterns of accelerators that "
-        "--target names; may be repeated",
+        help=Rare(text) if is_rare else text,
     )
 
 

@@ -18,8 +18,8 @@ from usmp.driver.options.memory_pools import (
     state_pool,
 )
 from usmp.driver.options.model_files import (
-    add_concurrent_option,
-    add_files_options,
+    add_entry_options,
+    add_files_option,
     check_model_files,
     concurrent_entries,
     import_models,
@@ -28,7 +28,7 @@ from usmp.driver.options.model_files import (
 from usmp.driver.options.pass_settings import PassSettings
 from usmp.driver.options.state_options import add_state_options, check_state_options
 from usmp.driver.options.target_options import add_target_options, full_target
-from usmp.driver.terminal.help import Parser
+from usmp.driver.terminal.help import Parser, Rare
 from usmp.driver.terminal.progress import ProgressCallback, planning_stage
 from usmp.driver.terminal.search import add_time_budget_option, command_deadline, watched_search
 from usmp.driver.without_torch import without_torch
@@ -44,6 +44,9 @@ SHORT_PASS_OPTIONS = {
 }
 """Pass options, by the destination of the command-line option that sets each."""
 
+RARE_IN_PLANS = ("module_name", "profile", "state_layout", "export_state_layout")
+"""Destinations of options that commands rarely need if they emit no C."""
+
 LISTED_PASS_OPTIONS = {
     "stream_input": "tir.usmp.stream_inputs",
     "stream_output": "tir.usmp.stream_outputs",
@@ -58,123 +61,124 @@ def add_build_options(parser: Parser, needs_model: bool = True) -> None:
     parser.allow_abbrev = False
     parser.usage = "%(prog)s [options] [NAME=]FILE ..."
     model = parser.add_argument_group("model")
-    add_files_options(model, needs_model)
-    add_concurrent_option(model)
-    model.add_argument("--module-name", default=DEFAULT_MODULE, help="prefix of the C symbols")
+    add_files_option(model, needs_model)
+    add_import_options(model)
     model.add_argument(
         "--io-type",
         choices=IO_TYPES,
         default=FLOAT,
-        help="type of inputs and outputs: as the model has them (float, the default), or, where it "
-        "quantizes or dequantizes them itself, the integers (quantized; int8 if all are int8)",
+        help="the type of inputs and outputs: as in the model, or the integers of one that "
+        "quantizes its inputs and dequantizes its outputs",
     )
-    model.add_argument(
-        "--c-names",
-        choices=C_NAMES,
-        default=MODEL_NAMES,
-        help="what outputs are called in C: as in the model (the default), or as TVM 0.18 called "
-        "them (0.18): output, or output0, output1, ... unless the model is a .tflite file",
+    _add_target_options(parser)
+    memory = parser.add_argument_group("memory")
+    memory.add_argument(
+        "--workspace-io",
+        action="store_true",
+        default=None,
+        help="place inputs and outputs in the workspace too, where they share bytes with other "
+        "buffers",
     )
-    add_import_options(model)
-    target = parser.add_argument_group("target and executor")
+    memory.add_argument(
+        "--stream-input",
+        action="append",
+        metavar="[ENTRY.]NAME[:hop=N]",
+        help="let the application give this input row by row, or the N new rows of a window in "
+        "each run; may be repeated",
+    )
+    memory.add_argument(
+        "--stream-output",
+        action="append",
+        metavar="[ENTRY.]NAME",
+        help="let the application take this output row by row; may be repeated",
+    )
+    memory.add_argument(
+        "--usmp-preserve-inputs",
+        action="store_true",
+        default=None,
+        help=Rare("keep inputs in the workspace intact to the end of a run"),
+    )
+    add_pool_options(parser, memory)
+    search = parser.add_argument_group("search")
+    search.add_argument(
+        "--usmp-algorithm",
+        metavar="NAME",
+        help="what places the buffers (tvmc list algorithms)",
+    )
+    add_time_budget_option(search)
+    search.add_argument(
+        "--pass-config",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a pass option, such as tir.usmp.optimize=speed (tvmc list pass-configs); may be "
+        "repeated",
+    )
+    search.add_argument(
+        "--disabled-pass",
+        action="append",
+        default=[],
+        metavar="NAME,...",
+        help=Rare(
+            "optimizations to leave out, such as StreamOperators (tvmc list passes); may be "
+            "repeated"
+        ),
+    )
+    add_entry_options(parser.add_argument_group("several models"))
+    add_state_options(parser)
+
+
+def _add_target_options(parser: Parser) -> None:
+    """Add the options that say what code is made."""
+    target = parser.add_argument_group("target and code")
     target.add_argument(
         "--target",
         default="c",
-        help='what to make code for (tvmc list targets), beside accelerators as in "accel,c"',
+        help='what to make code for, such as "c -mcpu=cortex-m4" (tvmc list targets)',
     )
+    add_target_options(target)
     target.add_argument(
         "--board",
         metavar="NAME",
-        help="plan for the memories of a board (tvmc list boards), and add a project that builds "
-        "a program for it",
+        help="plan for the memories of a board, and add a project that builds a program for it "
+        "(tvmc list boards)",
     )
-    add_extension_option(target)
-    target.add_argument("--executor", default="aot", help="how the model is run: aot")
+    target.add_argument("--module-name", default=DEFAULT_MODULE, help="the prefix of the C symbols")
     target.add_argument(
-        "--runtime", metavar="crt", help="TVM's, crt with functions of C; none is needed"
+        "--c-names",
+        choices=C_NAMES,
+        default=MODEL_NAMES,
+        help=Rare("what outputs are called in C: as in the model, or as TVM 0.18 called them"),
     )
+    target.add_argument(
+        "--profile",
+        action="store_true",
+        help="call functions before and after each operator, for tvmc run --profile or functions "
+        "of your own",
+    )
+    add_extension_option(target, is_rare=True)
+    target.add_argument("--executor", default="aot", help=Rare("how the model is run"))
+    target.add_argument("--runtime", help=argparse.SUPPRESS)
     for side in ("workspace", "constant"):
         target.add_argument(
             f"--executor-aot-{side}-byte-alignment",
             type=int,
             metavar="BYTES",
-            help=f"alignment of each buffer in {side} pools (default: 16)",
+            help=Rare(f"the alignment of each buffer in {side} pools (default: 16)"),
         )
     target.add_argument(
         "--executor-aot-interface-api",
         metavar="{c,packed}",
-        help="how the model is called: from C (c, the default), or by TVM's runtime (packed)",
+        help=Rare("how the model is called: from C, or by TVM's runtime (default: c)"),
     )
-    for option, text in (
-        ("unpacked-api", "1 with interface api c, 0 with packed; need not be given"),
-        ("link-params", "1: constants are part of the code, as they always are"),
-    ):
+    for option in ("unpacked-api", "link-params"):
         target.add_argument(
             f"--executor-aot-{option}",
             type=_truth,
             nargs="?",
             const=True,
-            metavar="{0,1}",
-            help=text,
+            help=argparse.SUPPRESS,
         )
-    add_target_options(target)
-    passes = parser.add_argument_group("pass options")
-    passes.add_argument(
-        "--pass-config",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a pass option, such as tir.usmp.algorithm=hill_climb; may be repeated; "
-        "tvmc list pass-configs shows them",
-    )
-    passes.add_argument(
-        "--disabled-pass",
-        action="append",
-        default=[],
-        metavar="NAME,...",
-        help="optimizations to leave out, as FuseOps or SplitIntoStrips; may be repeated",
-    )
-    passes.add_argument(
-        "--usmp-algorithm",
-        metavar="NAME",
-        help="the same as --pass-config tir.usmp.algorithm=NAME; see tvmc list algorithms",
-    )
-    add_time_budget_option(passes)
-    passes.add_argument(
-        "--usmp-preserve-inputs",
-        action="store_true",
-        default=None,
-        help="the same as --pass-config tir.usmp.preserve_inputs=1: a run leaves inputs in the "
-        "workspace as they were; inputs outside of it are never written",
-    )
-    passes.add_argument(
-        "--workspace-io",
-        action="store_true",
-        default=None,
-        help="the same as --pass-config tir.usmp.use_workspace_io=1: inputs and outputs are placed "
-        "in the workspace too, where they share bytes with other buffers",
-    )
-    hop = "; or it is a window of time, of which each run is given the N rows that are new"
-    for side, verb, form, suffix in (
-        ("input", "gives", "[ENTRY.]NAME[:hop=N]", hop),
-        ("output", "takes", "[ENTRY.]NAME", ""),
-    ):
-        passes.add_argument(
-            f"--stream-{side}",
-            action="append",
-            metavar=form,
-            help=f"the application {verb} this {side} row by row, so that it is never there as a "
-            f"whole{suffix}; may be repeated; the same as --pass-config "
-            f"tir.usmp.stream_{side}s=NAMES",
-        )
-    passes.add_argument(
-        "--profile",
-        action="store_true",
-        help="the same as --pass-config tir.usmp.debug=profile: the code calls functions before "
-        "and after each operator, for tvmc run --profile or for functions of your own",
-    )
-    add_pool_options(parser)
-    add_state_options(parser)
 
 
 def _needs_no_torch(options: argparse.Namespace) -> bool:

@@ -12,30 +12,30 @@ from usmp.driver.options.size_flags import (
     input_shapes,
     max_sizes,
 )
+from usmp.driver.terminal.help import Rare
 
 
 def add_import_options(group: Any) -> None:
     """Add the import options to a group."""
+    add_input_shapes_option(group)
+    add_max_option(group)
     group.add_argument(
         "--trust-model",
         action="store_true",
-        help="read a .pt2 file even if it may run code as it is read; .tflite and .onnx files "
-        "never run any",
+        help="read a .pt2 file even if it may run code as it is read",
     )
     group.add_argument(
         "--max-model-bytes",
         type=_number,
         metavar="BYTES",
-        help="what a tensor may take, and all constants together (default: 256M)",
+        help=Rare("the most bytes of a tensor, and of all constants together (default: 256M)"),
     )
     group.add_argument(
         "--max-operators",
         type=_number,
         metavar="NUMBER",
-        help="how many operators there may be, with functions written out (default: 10000)",
+        help=Rare("the most operators, with functions written out (default: 10000)"),
     )
-    add_input_shapes_option(group)
-    add_max_option(group)
 
 
 def import_arguments(options: argparse.Namespace) -> dict[str, Any]:

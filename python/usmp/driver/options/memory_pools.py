@@ -10,7 +10,9 @@ from usmp.driver.options.pool_flags import (
     CONSTANT,
     STATE_POOL,
     WORKSPACE,
+    add_key_flags,
     add_pool_flags,
+    add_pools_of_buffers,
     pool_settings,
     state_pool_settings,
 )
@@ -22,10 +24,16 @@ if TYPE_CHECKING:
     from usmp.objects.target.targets import BuildTargets
 
 
-def add_pool_options(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of workspace and constant pools, in both spellings."""
+def add_pool_options(
+    parser: argparse.ArgumentParser, group: argparse._ArgumentGroup | None = None
+) -> None:
+    """Add the flags of workspace and constant pools to a group, a new one by default, and a group
+    for each kind with a flag for each key."""
+    group = group or parser.add_argument_group("memory")
     for kind in (WORKSPACE, CONSTANT):
-        add_pool_flags(parser, kind)
+        add_pool_flags(group, kind)
+        add_key_flags(parser, kind)
+    add_pools_of_buffers(group)
 
 
 def memory_pools(

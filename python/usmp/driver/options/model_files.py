@@ -34,33 +34,31 @@ class ModelFile:
         return Path(self.path).suffix.lower()
 
 
-def add_files_options(group: argparse._ActionsContainer, needs_model: bool) -> None:
-    """Add the files, and `--shared-state`."""
+def add_files_option(group: argparse._ActionsContainer, needs_model: bool) -> None:
+    """Add the files."""
     group.add_argument(
         "FILE",
         nargs="+" if needs_model else "*",
         default=[],
-        help="the model: a .tflite, .onnx or .pt2 file; several are one program, in which each is "
-        "an entry, called as the file or, with NAME=FILE, as you say; for one of them "
-        "alone, run the command with one FILE",
+        help="the model, a .tflite, .onnx or .pt2 file; several are one program, with an entry for "
+        "each, which NAME= names",
     )
+
+
+def add_entry_options(group: argparse._ActionsContainer) -> None:
+    """Add `--shared-state` and `--concurrent`."""
     group.add_argument(
         "--shared-state",
         action="store_true",
-        help="states of one name are one in all FILEs, as in methods of one PyTorch module; else "
-        "each model has its own",
+        help="make states of one name in several models one state, as in methods of one PyTorch "
+        "module",
     )
-
-
-def add_concurrent_option(group: argparse._ActionsContainer) -> None:
-    """Add `--concurrent`."""
     group.add_argument(
         "--concurrent",
         action="append",
         default=[],
         metavar="ENTRY,ENTRY",
-        help="entries that may run at once, so that they share no memory; may be repeated "
-        "(default: one runs after the other, in the same memory)",
+        help="entries that may run at once, so that they share no memory; may be repeated",
     )
 
 

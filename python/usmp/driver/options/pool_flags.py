@@ -25,6 +25,7 @@ from usmp.driver.options.pool_keys import (
     PoolSettings,
     Setting,
 )
+from usmp.driver.terminal.help import Rare
 
 _POOL_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _NAMED_FLAG = re.compile(r"(--usmp-(?:workspace|parameter)-pool-)([^=]+)(?:=(.*))?", re.DOTALL)
@@ -34,32 +35,40 @@ _TVM_NAMES = {"target": "targets", "size": "size-hint-bytes"}
 """Names in TVM 0.18 of keys that the RFC renamed."""
 
 _HELP = {
-    "target": ("POOL:TARGET,...", "targets that may access the pool, as c or c:ro (all)"),
-    "size": ("POOL:BYTES", "bytes that may be used, as 1000, 0x400 or 64K (no limit)"),
-    "clock-frequency-hz": ("POOL:HZ", "clock of the memory"),
-    "read-bandwidth-bytes-per-cycle": ("POOL:BYTES", "bytes that a cycle reads"),
-    "write-bandwidth-bytes-per-cycle": ("POOL:BYTES", "bytes that a cycle writes"),
-    "read-latency-cycles": ("POOL:CYCLES", "cycles before the first byte is read (0)"),
-    "write-latency-cycles": ("POOL:CYCLES", "cycles before the first byte is written (0)"),
-    BURSTS: ("POOL:TARGET:BYTES", "burst length of a target (1)"),
-    "section": ("POOL:SECTION", "section of the object file, as .dtcm_bss"),
-    ALIGNMENT: ("POOL:BYTES", "power of two that each buffer starts and ends at"),
-    "pool-offset": ("POOL:BYTES", "bytes at the start of the memory that belong to others (0)"),
-    "address": ("POOL:ADDRESS", "of the memory's first byte, as 0x20000000"),
-    IO: ("POOL:only|no|any", "only inputs and outputs, or none of them (any)"),
-    INTERNAL: ("POOL,...", "pools that the emitted C holds itself"),
+    "target": (
+        "POOL:TARGET,...",
+        "the targets that may access it, as c or c:ro (default: all)",
+    ),
+    "size": ("POOL:BYTES", "the bytes that may be used, as 1000, 0x400 or 64K (default: no limit)"),
+    "clock-frequency-hz": ("POOL:HZ", "the clock of the memory"),
+    "read-bandwidth-bytes-per-cycle": ("POOL:BYTES", "the bytes that a cycle reads"),
+    "write-bandwidth-bytes-per-cycle": ("POOL:BYTES", "the bytes that a cycle writes"),
+    "read-latency-cycles": ("POOL:CYCLES", "the cycles before a first byte is read (default: 0)"),
+    "write-latency-cycles": (
+        "POOL:CYCLES",
+        "the cycles before a first byte is written (default: 0)",
+    ),
+    BURSTS: ("POOL:TARGET:BYTES", "the burst length of a target (default: 1)"),
+    "section": ("POOL:SECTION", "the section of the object file, as .dtcm_bss"),
+    ALIGNMENT: ("POOL:BYTES", "the power of two that each buffer starts and ends at"),
+    "pool-offset": (
+        "POOL:BYTES",
+        "the first bytes of the memory, which belong to others (default: 0)",
+    ),
+    "address": ("POOL:ADDRESS", "the address of the memory's first byte, as 0x20000000"),
+    IO: ("POOL:only|no|any", "only inputs and outputs, or none of them (default: any)"),
+    INTERNAL: ("POOL,...", "the emitted C holds the pool itself"),
 }
 
 
 @dataclass(frozen=True)
 class PoolKind:
     """A kind of pools (workspace or constant) and its flags. The help shows `content`, the buffers
-    in the pools, and `spelling`, the origin of the flags."""
+    in the pools."""
 
     name: str
     rfc_name: str
     content: str
-    spelling: str
 
     @property
     def rfc_list(self) -> str:
@@ -81,13 +90,8 @@ class PoolKind:
         return f"{self.tvm_list}-{_TVM_NAMES.get(key, key)}"
 
 
-WORKSPACE = PoolKind("workspace", "workspace", "what a run writes", "as TVM 0.18 spelled it")
-CONSTANT = PoolKind(
-    "constant",
-    "parameter",
-    "weights and other constants",
-    "in the spelling of TVM 0.18, which had flags of workspace pools only",
-)
+WORKSPACE = PoolKind("workspace", "workspace", "what a run writes")
+CONSTANT = PoolKind("constant", "parameter", "weights and other constants")
 
 STATE_POOL = "--state-pool"
 """The flag that names the workspace pool of the states."""
@@ -96,42 +100,49 @@ IO_POOL = "--io-pool"
 """The flag that names the workspace pool of inputs and outputs."""
 
 
-def add_pool_flags(parser: argparse.ArgumentParser, kind: PoolKind) -> None:
-    """Add the flags of a kind of pools in both spellings."""
-    rfc = parser.add_argument_group(
-        f"{kind.name} pools",
-        f"Memories for {kind.content}, the most wanted first; by default one in the emitted C.",
+def add_pool_flags(group: argparse._ActionsContainer, kind: PoolKind) -> None:
+    """Add the flags of a kind of pools in the spelling of the RFC."""
+    group.add_argument(
+        kind.rfc_list,
+        action="append",
+        metavar="POOL,...",
+        help=f"the memories for {kind.content}, the most wanted first (default: one in the C)",
     )
-    keys = "; ".join(key if key == INTERNAL else f"{key}=" for key in KEYS)
-    rfc.add_argument(kind.rfc_list, action="append", metavar="POOL,...", help="names of the pools")
-    rfc.add_argument(
+    group.add_argument(
         f"{kind.rfc_pool}NAME",
         action="append",
         metavar="KEY=VALUE;...",
-        help=f"what is known of the pool NAME, as {_EXAMPLE}; keys: {keys}",
+        help=f"what is known of the pool NAME, such as {_EXAMPLE} (--help-all shows the keys)",
     )
-    tvm = parser.add_argument_group(
-        f"{kind.name} pools, a flag for each key",
-        f"The same, {kind.spelling}; all but the first may be repeated, and the last value for a "
-        "pool counts.",
+
+
+def add_pools_of_buffers(group: argparse._ActionsContainer) -> None:
+    """Add the flags that name the pools of inputs and outputs, and of states."""
+    group.add_argument(
+        IO_POOL, metavar="POOL", help="the pool for all inputs and outputs, with --workspace-io"
     )
-    tvm.add_argument(kind.tvm_list, action="append", metavar="POOL,...", help="names of the pools")
-    if kind == WORKSPACE:
-        rfc.add_argument(
-            STATE_POOL,
-            metavar="POOL",
-            help="the pool for what is kept between runs, and nothing else: a listed one, or "
-            "another one that the application provides, with the same flags for its properties",
-        )
-        rfc.add_argument(
-            IO_POOL,
-            metavar="POOL",
-            help="the pool for all inputs and outputs, with --workspace-io: a listed one, which "
-            "other buffers may share unless it has io=only, or another memory of the board",
-        )
+    group.add_argument(
+        STATE_POOL,
+        metavar="POOL",
+        help="the pool for what is kept between runs, and nothing else",
+    )
+
+
+def add_key_flags(parser: argparse.ArgumentParser, kind: PoolKind) -> None:
+    """Add the flags of a kind of pools in the spelling of TVM 0.18, a flag for each key."""
+    group = parser.add_argument_group(
+        f"keys of {kind.name} pools",
+        f"Each key of {kind.rfc_pool}NAME is a flag for all pools, too.",
+    )
+    group.add_argument(
+        kind.tvm_list, action="append", metavar="POOL,...", help=Rare("the names of the pools")
+    )
     for key in KEYS:
         metavar, text = _HELP[key]
-        tvm.add_argument(kind.tvm_flag(key), action="append", metavar=metavar, help=text)
+        written = key if key == INTERNAL else f"{key}="
+        group.add_argument(
+            kind.tvm_flag(key), action="append", metavar=metavar, help=Rare(f"{written}: {text}")
+        )
 
 
 def split_pool_flags(arguments: Sequence[str]) -> list[str]:

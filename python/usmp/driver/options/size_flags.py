@@ -26,8 +26,8 @@ def add_input_shapes_option(group: Any) -> None:
         action="append",
         default=[],
         metavar="NAME:[N,...]",
-        help='the shapes of inputs that leave sizes open, such as "x:[1,16000]" (tvmc info shows '
-        "them); may be repeated, or several with spaces between them",
+        help='the shape of an input that the model leaves open, such as "x:[1,16000]"; may be '
+        "repeated",
     )
 
 
@@ -79,9 +79,8 @@ def add_max_option(group: Any) -> None:
         action="append",
         default=[],
         metavar="SIZE=N",
-        help="how large a size may be that the shapes of the inputs leave open, such as seq=128 "
-        "(tvmc info shows the sizes), or none where there is no limit; may be repeated, or several "
-        "with commas between them",
+        help="the largest value of a size that only a run knows (tvmc info shows them), such as "
+        "seq=128, or none for no limit; may be repeated",
     )
 
 

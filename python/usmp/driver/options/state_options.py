@@ -17,19 +17,17 @@ _LAYOUT = "the state layout"
 
 def add_state_options(parser: Any) -> None:
     """Add the options of state layouts."""
-    group = parser.add_argument_group(
-        "state", "Where a model has what it keeps between runs; see also --state-pool."
-    )
+    group = parser.add_argument_group("state")
     group.add_argument(
         "--state-layout",
         metavar="PATH",
-        help="keep the places that --export-state-layout wrote for an earlier version of the "
-        "program, so that this one finds what that one left there",
+        help="keep states where an earlier version of the program has them, as its "
+        "--export-state-layout wrote",
     )
     group.add_argument(
         "--export-state-layout",
         metavar="PATH",
-        help="write the places to a JSON file, for later versions of the program",
+        help="write the places of states to a JSON file, for later versions of the program",
     )
 
 

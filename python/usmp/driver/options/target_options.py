@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.errors import UsageError
+from usmp.driver.terminal.help import Rare
 from usmp.names import TARGET_OPTIONS
 from usmp.tvm018 import TARGET_OPTION_ROWS
 from usmp.tvm018.targets import CMSIS_NN
@@ -16,13 +17,14 @@ if TYPE_CHECKING:
 
 
 def add_target_options(parser: Any) -> None:
-    """Add an option for each attribute of a target. The help omits those only in TVM 0.18."""
+    """Add an option for each attribute of a target. The help shows the core of target c alone,
+    because `--target` says the others."""
     for kind, name in _options():
-        is_shown = name in TARGET_OPTIONS.get(kind, ())
+        is_shown = (kind, name) == ("c", "mcpu")
         parser.add_argument(
             f"--target-{kind}-{name}",
-            metavar="VALUE",
-            help=f'the same as -{name}=VALUE after "{kind}" in --target'
+            metavar="CORE" if is_shown else "VALUE",
+            help=Rare("the core of target c, such as cortex-m4 (tvmc list cores)")
             if is_shown
             else argparse.SUPPRESS,
         )

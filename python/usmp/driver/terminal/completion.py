@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from usmp.driver.terminal.help import add_command
-from usmp.names import ALGORITHMS, BOARDS, CORES, PASS_OPTIONS, TARGETS
+from usmp.names import ALGORITHMS, BOARDS, CORES, OPTIONAL_PASSES, PASS_OPTIONS, TARGETS
 from usmp.parts import PARTS
 
 SHELLS = ("bash", "zsh", "fish")
@@ -91,6 +93,8 @@ def _completer(command: str, action: argparse.Action) -> Any:
         return ChoicesCompleter(ALGORITHMS)
     if action.dest == "pass_config":
         return _pass_configs
+    if action.dest == "disabled_pass":
+        return partial(_listed, OPTIONAL_PASSES)
     return None
 
 
@@ -106,11 +110,15 @@ def _named_files(files: Any) -> Any:
     return complete
 
 
-def _boards(prefix: str, **_: Any) -> list[str]:
+def _listed(known: Iterable[str], prefix: str, **_: Any) -> list[str]:
     """Complete the last name of a list with commas."""
     before, comma, _name = prefix.rpartition(",")
-    known = [*BOARDS, *PARTS] + ([] if comma else ["all"])
     return [f"{before}{comma}{name}" for name in known if name not in before.split(",")]
+
+
+def _boards(prefix: str, **_: Any) -> list[str]:
+    """Complete the last board of a list with commas, or "all"."""
+    return _listed([*BOARDS, *PARTS, *([] if "," in prefix else ["all"])], prefix)
 
 
 def _pass_configs(prefix: str, **_: Any) -> list[str]:

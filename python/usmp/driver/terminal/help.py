@@ -1,10 +1,13 @@
-"""The parser and the help of commands: examples below, defaults beside the options."""
+"""The parser and the help of commands: examples below, defaults beside the options.
+
+`--help` shows the options that are often needed, and `--help-all` the rare ones as well.
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, NoReturn
 
 from usmp.driver.errors import UsageError
@@ -20,6 +23,15 @@ _OF_A_TARGET = re.compile(rf"unrecognized arguments:.* -({'|'.join(sorted(_NAMES
 
 _MOST_FLAGS = 3
 """Most flags that an error lists for an abbreviated flag."""
+
+HELP_DESTINATIONS = ("help", "help_all")
+"""Destinations of the options that print the help and end."""
+
+
+class Rare(str):
+    """The help of an option that is rarely needed, so that only `--help-all` shows it."""
+
+    __slots__ = ()
 
 
 class Parser(argparse.ArgumentParser):
@@ -47,10 +59,80 @@ class Parser(argparse.ArgumentParser):
         flags = [flag for flag in self._option_string_actions if flag.startswith(name)]
         return flags if len(flags) <= _MOST_FLAGS and name.startswith("--") else []
 
+    def format_help(self, shows_all: bool = False) -> str:
+        """Return the help: the usage, groups of options, examples.
+
+        Parameters
+        ----------
+        shows_all
+            whether options are shown whose help is `Rare`.
+        """
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self.shown(self._actions, shows_all), [])
+        formatter.add_text(self.description)
+        for group in self.groups():
+            actions = self.shown(group._group_actions, shows_all)
+            if actions:
+                formatter.start_section(group.title)
+                formatter.add_text(group.description)
+                formatter.add_arguments(actions)
+                formatter.end_section()
+        formatter.add_text(self.epilog)
+        if self._has_rare() and not shows_all:
+            formatter.add_text(f"{self.prog} --help-all shows all options.")
+        return formatter.format_help()
+
+    def groups(self) -> list[argparse._ArgumentGroup]:
+        """Return the groups of options in the order of the help. Groups with a purpose come first,
+        if there are any, and --help after them."""
+        own_groups = [group for group in self._action_groups if group is not self._optionals]
+        return [*own_groups, self._optionals] if len(own_groups) > 1 else self._action_groups
+
+    def shown(
+        self, actions: Iterable[argparse.Action], shows_all: bool = True
+    ) -> list[argparse.Action]:
+        """Return the actions that the help shows."""
+        return [
+            action
+            for action in actions
+            if action.help is not argparse.SUPPRESS
+            and (shows_all or not isinstance(action.help, Rare))
+            and (self._has_rare() or not isinstance(action, _HelpAll))
+        ]
+
+    def _has_rare(self) -> bool:
+        return any(isinstance(action.help, Rare) for action in self._actions)
+
+    def make_rare(self, destinations: Collection[str]) -> None:
+        """Show options only in `--help-all`, because this command rarely needs them."""
+        for action in self._actions:
+            if action.dest in destinations and action.help is not argparse.SUPPRESS:
+                action.help = Rare(action.help)
+
     def error(self, message: str) -> NoReturn:
         if _OF_A_TARGET.search(message):
             message += '; say it in --target, in quotes, as in --target="llvm -mcpu=cortex-m3"'
         raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+class _HelpAll(argparse.Action):
+    """The action of `--help-all`."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        assert isinstance(parser, Parser)
+        print(parser.format_help(shows_all=True), end="")
+        parser.exit()
+
+
+def add_help_all_option(parser: Parser) -> None:
+    """Add `--help-all`, which the help shows if there are rare options."""
+    parser.add_argument(
+        "--help-all",
+        action=_HelpAll,
+        nargs=0,
+        default=argparse.SUPPRESS,
+        help="show this help message with all options and exit",
+    )
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -97,4 +179,5 @@ def add_command(
         formatter_class=HelpFormatter,
     )
     parser.set_defaults(command=run)
+    add_help_all_option(parser)
     return parser

@@ -26,8 +26,7 @@ def add_quiet_option(parser: argparse._ActionsContainer) -> None:
         "-q",
         "--quiet",
         action="store_true",
-        help="show no progress, no summary and no notes: only what was asked for, errors, and "
-        "warnings that an option means something else than in TVM 0.18",
+        help="print only what was asked for, warnings and errors",
     )
 
 

@@ -25,8 +25,8 @@ def add_time_budget_option(parser: argparse._ActionsContainer) -> None:
         "--usmp-time-budget",
         metavar="TIME",
         type=_duration,
-        help="the same as --pass-config tir.usmp.time_budget=TIME, such as 10s: how long after the "
-        "start of the command all searches end; ctrl-C takes the best plan found so far",
+        help="end all searches this long after the start, such as 10s, and take the best plan "
+        "found, as ctrl-C does",
     )
 
 

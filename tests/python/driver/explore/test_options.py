@@ -100,8 +100,8 @@ def test_sets_are_combined_with_what_is_varied():
         "one code=small",
     ]
     assert found[0].command == (
-        "tvmc compile m.tflite --pass-config=tir.usmp.code=fast --profile "
-        "--usmp-workspace-pools=a,b '--usmp-workspace-pool-a=target=c;size=1K'"
+        "tvmc compile m.tflite --profile --usmp-workspace-pools=a,b "
+        "'--usmp-workspace-pool-a=target=c;size=1K' --pass-config=tir.usmp.code=fast"
     )
 
 

@@ -11,8 +11,8 @@ import pytest
 from usmp.driver.errors import UsageError
 from usmp.driver.options.model_files import (
     ModelFile,
-    add_concurrent_option,
-    add_files_options,
+    add_entry_options,
+    add_files_option,
     check_is_none_of,
     check_model_files,
     concurrent_entries,
@@ -24,8 +24,8 @@ from usmp.driver.options.model_files import (
 
 def parsed(*arguments, needs_model=True):
     parser = argparse.ArgumentParser(exit_on_error=False)
-    add_files_options(parser, needs_model)
-    add_concurrent_option(parser)
+    add_files_option(parser, needs_model)
+    add_entry_options(parser)
     return parser.parse_args([str(argument) for argument in arguments])
 
 

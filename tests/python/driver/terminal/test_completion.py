@@ -76,7 +76,9 @@ LINES = {
     "tvmc check net.tar --boards stm32f4": {"stm32f411re", "stm32f446re"},
     "tvmc check net.tar --boards nrf52840,stm32f411": {"nrf52840,stm32f411re"},
     "tvmc list ": {*SECTIONS, "options-of-0.18"},
-    "tvmc compile --runtime": {"--runtime"},
+    "tvmc compile --runtime": set(),
+    "tvmc compile --disabled-pass Fold": {"FoldConstants", "FoldPadding", "FoldUnchangedStates"},
+    "tvmc compile --disabled-pass FuseSlices,Ord": {"FuseSlices,OrderOperators"},
     "tvmc completion ": {"bash", "zsh", "fish"},
 }
 
