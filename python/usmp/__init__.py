@@ -44,14 +44,17 @@ __all__ = [
     "compiler_lock",
     "explain",
     "export_model_library_format",
+    "get_aot_pipeline",
     "get_include",
-    "get_pipeline",
+    "get_vm_pipeline",
     "import_model",
     "load_archive",
-    "pipeline",
     "storage_plan",
     "use_workspace_io_is_enabled",
 ]
+
+_RENAMED = {"get_pipeline": "get_aot_pipeline", "pipeline": "get_vm_pipeline"}
+"""New name of each public name of the previous release."""
 
 # Hide the function from type checkers, which would accept any name of this package otherwise.
 if not TYPE_CHECKING:
@@ -68,6 +71,12 @@ if not TYPE_CHECKING:
 
             globals().update({public: getattr(_public, public) for public in __all__})
             return globals()[name]
+        if name in _RENAMED:
+            from usmp.support.renamed import warn_renamed
+
+            # Two levels up is the code that reads the attribute.
+            warn_renamed(f"{__name__}.{name}", f"{__name__}.{_RENAMED[name]}", stacklevel=3)
+            return __getattr__(_RENAMED[name])
         reason = ""
         if not name.startswith("__"):
             from importlib import import_module

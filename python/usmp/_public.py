@@ -30,7 +30,7 @@ from usmp.objects.attributes.annotations import (
 )
 from usmp.planning.options import use_workspace_io_is_enabled as use_workspace_io_is_enabled
 from usmp.frontend import import_model as import_model
-from usmp.aot_pipeline import get_pipeline as get_pipeline
+from usmp.aot_pipeline import get_aot_pipeline as get_aot_pipeline
 from usmp.runtime import load_archive as load_archive
 from usmp.relax.storage.storage_plan import (
     FunctionStorage as FunctionStorage,
@@ -38,7 +38,7 @@ from usmp.relax.storage.storage_plan import (
     storage_plan as storage_plan,
 )
 from usmp.support.process.compiler_lock import compiler_lock as compiler_lock
-from usmp.vm_pipeline import pipeline as pipeline
+from usmp.vm_pipeline import get_vm_pipeline as get_vm_pipeline
 
 UnsupportedInModelLibraryFormatError = UnsupportedModelError
 """TVM 0.18's name of the error for a model that cannot be compiled or archived."""

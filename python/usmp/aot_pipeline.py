@@ -73,7 +73,7 @@ from usmp.transform import (
 )
 
 
-def get_pipeline(
+def get_aot_pipeline(
     target: OneTarget | Sequence[OneTarget] | BuildTargets = "c",
     module_name: str = "default",
     board: str | Board | None = None,

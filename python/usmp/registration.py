@@ -19,7 +19,7 @@ from usmp.tvm018.old_name import REFUSED, OldName
 from usmp.tvm018.pass_options import RENAMED_CONFIGS
 
 PIPELINE = "usmp"
-"""The name of `usmp.pipeline()` among TVM's pipelines."""
+"""The name of `usmp.get_vm_pipeline()` among TVM's pipelines."""
 
 
 def register() -> None:
@@ -80,16 +80,16 @@ def _old_function(row: OldName) -> Callable[..., Any]:
 
 
 def _register_pipeline() -> None:
-    """Register `usmp.pipeline()` as `relax_pipeline="usmp"`; its first use loads it."""
+    """Register `usmp.get_vm_pipeline()` as `relax_pipeline="usmp"`; its first use loads it."""
     pipelines = sys.modules.get("tvm.relax.pipeline")
     if pipelines is not None:
         pipelines.PIPELINE_MAP.setdefault(PIPELINE, _pipeline)
 
 
 def _pipeline(**options: Any) -> Any:
-    from usmp.vm_pipeline import pipeline
+    from usmp.vm_pipeline import get_vm_pipeline
 
-    return pipeline(**options)
+    return get_vm_pipeline(**options)
 
 
 def _register_algorithm(name: str) -> Any:

@@ -20,7 +20,7 @@ _VERSIONS = "0.27"
 """Versions of TVM with the expected pipelines."""
 
 
-def pipeline(
+def get_vm_pipeline(
     algorithm: str | None = None,
     work_budget: int = WORK_BUDGET,
     overlap: bool | None = None,
@@ -28,8 +28,8 @@ def pipeline(
 ) -> Pass:
     """Return the default Relax pipeline of the target, with `PlanStorage`.
 
-    Use it as ``tvm.compile(mod, target, relax_pipeline=usmp.pipeline())``, or by name, without
-    options: ``relax_pipeline="usmp"``. `PlanStorage` replaces `StaticPlanBlockMemory`; the other
+    Use it as ``tvm.compile(mod, target, relax_pipeline=usmp.get_vm_pipeline())``, or by name,
+    without options: ``relax_pipeline="usmp"``. `PlanStorage` replaces `StaticPlanBlockMemory`; the other
     passes are those of ``relax.get_default_pipeline(target)``.
 
     Parameters
@@ -69,10 +69,11 @@ class VMPipeline(ModulePass):
         target = Target.current(allow_none=True)
         if target is None:
             raise ValueError(
-                "usmp.pipeline: there is no target; give tvm.compile one, or use `with target:`"
+                "usmp.get_vm_pipeline: there is no target; give tvm.compile one, or use "
+                "`with target:`"
             )
         passes = with_planner(default_passes(target), self.planner)
-        return apply_passes(tvm.transform.Sequential(passes, name="usmp.pipeline"), mod)
+        return apply_passes(tvm.transform.Sequential(passes, name="usmp.get_vm_pipeline"), mod)
 
 
 def default_passes(target: Target) -> list[Pass]:
@@ -126,7 +127,7 @@ def with_planner(passes: Sequence[Pass], planner: Pass) -> list[Pass]:
 
 def _other_version(difference: str) -> ValueError:
     return ValueError(
-        f"usmp.pipeline works with TVM {_VERSIONS}; in this one, {tvm.__version__}, {difference}. "
-        "Put usmp.relax.transform.PlanStorage() into a pipeline of your own, or install "
+        f"usmp.get_vm_pipeline works with TVM {_VERSIONS}; in this one, {tvm.__version__}, "
+        f"{difference}. Put usmp.relax.transform.PlanStorage() into a pipeline of your own, or install "
         f"apache-tvm=={_VERSIONS}.*"
     )

@@ -97,7 +97,7 @@ def softmax(model):
 
 
 def test_the_list():
-    assert names(usmp.get_pipeline()) == PASSES
+    assert names(usmp.get_aot_pipeline()) == PASSES
 
 
 def steps(**options):
@@ -140,7 +140,7 @@ def test_several_entries_are_lowered_one_by_one():
 
 def test_what_is_asked_for_is_in_the_list():
     with PassContext(config=POISON):
-        pipeline = usmp.get_pipeline("c", board="mps2-an385", compare_workspace_io=True)
+        pipeline = usmp.get_aot_pipeline("c", board="mps2-an385", compare_workspace_io=True)
     assert names(pipeline)[-5:] == [
         "usmp.SearchChoices",
         "usmp.PlanForBoard",
@@ -165,7 +165,7 @@ def test_a_build_runs_the_list(softmax, options, config):
     recorder = Recorder()
     with PassContext(instruments=[recorder], config=config):
         usmp.build(softmax, **options)
-        expected = names(usmp.get_pipeline(**options))
+        expected = names(usmp.get_aot_pipeline(**options))
     assert [name for depth, name in recorder.seen if depth == 1] == expected
     assert {name for depth, name in recorder.seen if depth == 0} == {"usmp.build"}
     own = [name for _, name in recorder.seen if name in STEPS]
@@ -198,7 +198,7 @@ def test_passes_inside_of_passes_are_seen(softmax):
 @pytest.mark.slow
 def test_the_pipeline_gives_what_is_built(softmax):
     built = usmp.build(softmax).ir_mod
-    planned = usmp.get_pipeline()(softmax)
+    planned = usmp.get_aot_pipeline()(softmax)
     for variable, func in built.functions.items():
         assert planned[variable.name_hint].script() == func.script()
 
@@ -212,9 +212,9 @@ def test_a_pass_can_be_left_out(softmax):
 
 def test_names_are_not_known():
     with pytest.raises(ValueError, match='unknown target "no target at all"'):
-        usmp.get_pipeline("no target at all")
+        usmp.get_aot_pipeline("no target at all")
     with pytest.raises(ValueError, match='unknown board "none"'):
-        usmp.get_pipeline(board="none")
+        usmp.get_aot_pipeline(board="none")
 
 
 def failing(raised):

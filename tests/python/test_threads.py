@@ -105,7 +105,7 @@ def jobs(files: dict[str, Path]) -> dict[str, Job]:
         "tvmc": lambda: tvmc.compile(tvmc.load(digits)).archive.files,
         "imported": lambda: usmp.import_model(float_model).script(),
         "explained": lambda: usmp.explain(digits, suggestions=False).to_json(),
-        "passes": lambda: str(usmp.get_pipeline()(usmp.import_model(digits))),
+        "passes": lambda: str(usmp.get_aot_pipeline()(usmp.import_model(digits))),
     }
 
 

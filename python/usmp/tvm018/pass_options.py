@@ -48,9 +48,9 @@ _NO_CHECKS = (
 )
 _PASS_NOT_RUN = (
     "TVM's pass of this name has no part in a build; leave the option out, or run the pass on the "
-    "module yourself (usmp.get_pipeline lists those of a build)"
+    "module yourself (usmp.get_aot_pipeline lists those of a build)"
 )
-_ADD_PASS = "passes are not added by an option; in Python put yours around usmp.get_pipeline()"
+_ADD_PASS = "passes are not added by an option; in Python put yours around usmp.get_aot_pipeline()"
 _RECORDED = "the operators of the model are always recorded, in the C and in metadata.json"
 
 

@@ -27,5 +27,5 @@ def test_the_python_prints_what_stands_there(capsys):
 def test_every_option_is_described():
     section = PAGE.split("\n## Options\n")[1].split("\n## ")[0]
     assert re.findall(r"^- `(\w+)`", section, re.MULTILINE) == list(
-        inspect.signature(usmp.pipeline).parameters
+        inspect.signature(usmp.get_vm_pipeline).parameters
     )

@@ -1,4 +1,4 @@
-"""usmp.pipeline(): TVM's default pipeline, with PlanStorage in it."""
+"""usmp.get_vm_pipeline(): TVM's default pipeline, with PlanStorage in it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def calls(function, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pipeline", [usmp.pipeline(), "usmp"])
+@pytest.mark.parametrize("pipeline", [usmp.get_vm_pipeline(), "usmp"])
 def test_it_is_a_pipeline_of_tvm_compile(pipeline):
     x = np.random.default_rng(0).standard_normal((8, 64)).astype("float32")
     results = []
@@ -116,7 +116,7 @@ def test_a_pipeline_that_is_not_as_expected():
 
 def test_no_target():
     with pytest.raises(ValueError, match=r"there is no target; give tvm\.compile one"):
-        usmp.pipeline()(Model)
+        usmp.get_vm_pipeline()(Model)
 
 
 def test_a_target_without_a_pipeline():

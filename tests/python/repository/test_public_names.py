@@ -27,6 +27,8 @@ PUBLIC = (
     "usmp_solver",
 )
 MOVED = {
+    "usmp.get_pipeline": ("usmp.get_aot_pipeline", usmp.get_aot_pipeline),
+    "usmp.pipeline": ("usmp.get_vm_pipeline", usmp.get_vm_pipeline),
     "usmp.relax.accelerators.quantised_operator": (
         "usmp.relax.accelerators.quantized_operator",
         quantized_operator,

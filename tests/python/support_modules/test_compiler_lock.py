@@ -92,7 +92,7 @@ def test_a_property_is_computed_once_and_needs_no_lock_afterwards():
         lambda: usmp.build("none.tflite"),
         lambda: usmp.import_model("none.tflite"),
         lambda: usmp.explain("none.tflite"),
-        lambda: usmp.get_pipeline()(None),
+        lambda: usmp.get_aot_pipeline()(None),
         lambda: usmp.transform.AssignPoolInfo()(IRModule()),
         lambda: usmp.runtime.compile_managed(None),
     ],

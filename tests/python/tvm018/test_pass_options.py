@@ -234,13 +234,13 @@ def test_notes_come_once_for_all_builds_of_a_call():
 def test_a_pipeline_reads_names_of_tvm_0_18():
     config = {"tir.usmp.enable": False, "relay.FuseOps.max_depth": 1}
     with PassContext(config=config):
-        pipeline = usmp.get_pipeline()
+        pipeline = usmp.get_aot_pipeline()
         with pytest.warns(CompatibilityNote) as caught:
             planned = pipeline(Fused)
     assert len(caught) == 2
     config = {**WITHOUT_USMP["config"], "relax.FuseOps.max_depth": 1}
     with PassContext(config=config, disabled_pass=WITHOUT_USMP["disabled_pass"]):
-        assert usmp.get_pipeline()(Fused).script() == planned.script()
+        assert usmp.get_aot_pipeline()(Fused).script() == planned.script()
 
 
 def test_python_functions_of_tvmc_tell():

@@ -11,7 +11,7 @@ from typing import Any
 
 from tvm.ir.transform import Pass
 
-from usmp.aot_pipeline import get_pipeline
+from usmp.aot_pipeline import get_aot_pipeline
 from usmp.boards.board import board_named
 from usmp.boards.plan_for_board import PlanForBoard
 from usmp.current_context import PASSES
@@ -29,7 +29,7 @@ def known_passes() -> dict[str, Callable[..., Pass]]:
     """Return the constructors of our passes, by name without `usmp.`, in alphabetical order."""
     makers = {name: make for name, make in PASSES.items() if name not in _NOT_BY_NAME}
     makers |= {"PlanForBoard": PlanForBoard}
-    makers |= {"Pipeline": get_pipeline}
+    makers |= {"Pipeline": get_aot_pipeline}
     return dict(sorted(makers.items()))
 
 
