@@ -1,19 +1,24 @@
-"""Choose the columns of a table and their widths, so that it fits a narrow terminal."""
+"""Choose the columns of a table and their widths.
+
+A table looks the same on a terminal, in a file and in a log. It is as wide as its names and numbers
+need, because these stay in one piece; sentences are wrapped if the table then fits one or two pages
+of `PAGE` cells. Only a terminal that is narrower than the table makes it narrower.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from usmp.support.text.wrapped_text import cell_width, widest_part, widest_word
 
-_PROSE = 24
+PAGE = 80
+"""Width in cells to which a table shrinks by wrapping its sentences."""
+_PROSE = 22
 """Width in cells that sentences and long names keep while other columns can become narrower."""
 _NAME = 12
-"""Width in cells at which the middle of a name is cut, or a part of a name is wrapped."""
-_LEAST = 3
-"""Smallest width of a column in cells, even on the narrowest terminal."""
+"""Width in cells that wrapped cells and names without their middle keep, to have several words."""
 
 
 class _Narrowing(IntEnum):
@@ -24,20 +29,20 @@ class _Narrowing(IntEnum):
     """Wrap sentences."""
     HEADINGS = 2
     """Wrap headings."""
-    ONE_LINE = 3
-    """Cut the middle of names that must stay in one line."""
-    LONG = 4
-    """Wrap long names."""
-    TIGHT = 5
+    TIGHT = 3
     """Put one cell between columns instead of two."""
+    ONE_LINE = 4
+    """Cut the middle of names that must stay in one line."""
+    LONG = 5
+    """Wrap long names."""
     SPACES = 6
     """Wrap all cells at spaces."""
     PARTS = 7
     """Wrap all names behind separators such as _ and /, and between a and B of aB."""
     NAMES = 8
     """Wrap names inside of their parts."""
-    ANY = 9
-    """Wrap numbers."""
+    WORDS = 9
+    """Wrap behind each word, on terminals that are too narrow for anything else."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +68,13 @@ class Column:
 
     def least_width(self, step: _Narrowing) -> int:
         """Return the smallest width at a step, in cells."""
-        if step == _Narrowing.ANY:
-            return _LEAST
         lines = [line for cell in self.cells for line in cell.split("\n")]
         whole = max(map(cell_width, lines), default=0)
+        kept = _PROSE if self._is_prose and step < _Narrowing.SPACES else _NAME
         return max(
             _heading_measure(step)(self.heading),
             max(map(self._measure(step), lines), default=0),
-            min(_PROSE, whole) if self._is_prose and step < _Narrowing.SPACES else 0,
+            min(kept, whole) if step < _Narrowing.WORDS else 0,
         )
 
     @property
@@ -82,7 +86,9 @@ class Column:
         if self.is_one_line:
             return cell_width if step < _Narrowing.ONE_LINE else _at_most(_NAME, cell_width)
         if self.is_number:
-            return cell_width if step < _Narrowing.SPACES else widest_word
+            if step < _Narrowing.NAMES:
+                return cell_width if step < _Narrowing.SPACES else widest_word
+            return _at_most(_NAME, widest_part)
         if step < _Narrowing.LONG:
             return widest_word if self._is_prose and step >= _Narrowing.PROSE else cell_width
         if step < _Narrowing.PARTS:
@@ -111,9 +117,14 @@ class Layout:
     gap: int
     is_whole: bool
 
+    @property
+    def width(self) -> int:
+        """The cells of a line, with a cell at each end."""
+        return sum(self.widths) + self.gap * (len(self.widths) - 1) + 2
+
 
 def lay_out(columns: Sequence[Column], optional: Sequence[int], width: int) -> Layout:
-    """Lay out a table in the width of a terminal, and avoid breaking words.
+    """Lay out a table in lines of at most `width` cells, as long as every column can be read.
 
     Parameters
     ----------
@@ -124,30 +135,43 @@ def lay_out(columns: Sequence[Column], optional: Sequence[int], width: int) -> L
     width
         width of a line, in cells.
     """
+    steps = list(_Narrowing)
+    natural = steps[: _Narrowing.TIGHT + 1]
+    everything = range(len(columns))
+    layout = (
+        _fitting(columns, everything, natural, PAGE)
+        or _fitting(columns, everything, natural, 2 * PAGE)
+        or _narrowest(columns, everything, _Narrowing.HEADINGS)
+    )
+    if layout.width <= width:
+        return layout
     for count in range(len(optional) + 1):
-        shown = [i for i in range(len(columns)) if i not in optional[:count]]
-        last = _Narrowing.ONE_LINE if count < len(optional) else _Narrowing.ANY
-        fitting = _fitting([columns[i] for i in shown], width, last)
-        if fitting is not None:
-            widths, step = fitting
-            return Layout(shown, widths, _gap(step), not count and step <= _Narrowing.TIGHT)
-    return Layout(shown, [_LEAST] * len(shown), _gap(_Narrowing.ANY), False)
+        kept = [i for i in everything if i not in optional[:count]]
+        allowed = steps if count == len(optional) else steps[: _Narrowing.ONE_LINE + 1]
+        if fitting := _fitting(columns, kept, allowed, width):
+            return fitting
+    return _narrowest(columns, kept, steps[-1])
 
 
 def _fitting(
-    columns: Sequence[Column], width: int, last: _Narrowing
-) -> tuple[list[int], _Narrowing] | None:
-    """Return the widths and the first step up to `last` at which they fit, or None if none does."""
-    previous = [column.least_width(_Narrowing.NOTHING) for column in columns]
-    for step in map(_Narrowing, range(last + 1)):
-        least = [column.least_width(step) for column in columns]
-        least = [min(pair) for pair in zip(previous, least, strict=True)]
-        # Subtract the gaps between columns, and a cell at each end.
-        available = width - _gap(step) * (len(columns) - 1) - 2
-        if sum(least) <= available:
-            return _shrunk(previous, least, available), step
+    columns: Sequence[Column], kept: Sequence[int], steps: Sequence[_Narrowing], width: int
+) -> Layout | None:
+    """Return the layout of the first step at which some columns fit, or None if they never do."""
+    previous = _narrowest(columns, kept, steps[0])
+    for step in steps:
+        least = _narrowest(columns, kept, step)
+        if least.width <= width:
+            available = width - (least.width - sum(least.widths))
+            return replace(least, widths=_shrunk(previous.widths, least.widths, available))
         previous = least
     return None
+
+
+def _narrowest(columns: Sequence[Column], kept: Sequence[int], step: _Narrowing) -> Layout:
+    """Return the narrowest layout of some columns at a step."""
+    widths = [columns[i].least_width(step) for i in kept]
+    is_whole = len(kept) == len(columns) and step <= _Narrowing.LONG
+    return Layout(kept, widths, _gap(step), is_whole)
 
 
 def _gap(step: _Narrowing) -> int:

@@ -13,12 +13,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from usmp.report.table_layout import Column, Layout, lay_out
+from usmp.report.table_layout import PAGE, Column, Layout, lay_out
 from usmp.support.text.plain_text import shown
-from usmp.support.text.wrapped_text import ELISION, cell_width, elided, wrapped
-
-_FILE_WIDTH = 100
-"""Width of a text in a file, in characters."""
+from usmp.support.text.wrapped_text import ELISION, cell_width, elided, line_width, wrapped
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class TextTable:
     several_lines
         columns whose cells may contain line ends; the caller escapes names in them.
     optional
-        columns to omit on a narrow terminal, in this order.
+        columns to omit on a terminal that is narrower than the table, in this order.
     """
 
     title: str
@@ -59,23 +56,23 @@ class TextTable:
 
 
 def printed_text(show: Callable[[Console], object]) -> str:
-    """Return the text that `show` prints, in the width of a file and without colors."""
+    """Return the text that `show` prints to a file."""
     text = io.StringIO()
     # In a notebook, rich would display the text instead of writing it.
     settings: dict[str, Any] = {"force_jupyter": False, "force_terminal": False}
-    show(Console(file=text, width=_FILE_WIDTH, highlight=False, color_system=None, **settings))
+    show(Console(file=text, width=sys.maxsize, highlight=False, color_system=None, **settings))
     return text.getvalue()
 
 
 def print_table(table: TextTable, console: Console) -> None:
-    """Print a table in the width of the terminal; without rows, print its title and "none"."""
+    """Print a table; without rows, print its title and "none"."""
     has_rows = bool(table.rows or table.footer)
     if table.title:
         title = f"{shown(table.title)}{'' if has_rows else ': none'}"
         print_text(title, console, style="table.title")
     if not has_rows:
         return
-    layout = _layout(table, console.width)
+    layout = _layout(table, text_width(console))
     lines = [Text(), *(Text(line, style="bold") for line in _headings(table, layout))]
     lines.append(Text(" " + "─" * (sum(layout.widths) + layout.gap * (len(layout.widths) - 1))))
     for row in table.rows:
@@ -84,7 +81,7 @@ def print_table(table: TextTable, console: Console) -> None:
     if table.footer:
         lines += [*map(Text, _lines(table, layout, _plain(table, table.footer))), Text()]
     for line in lines:
-        # Do not wrap the line, which fits.
+        # Do not wrap lines, whose width is chosen.
         console.print(_for_encoding(line, console.encoding), soft_wrap=True)
 
 
@@ -128,21 +125,19 @@ def _for_encoding(line: Text, encoding: str) -> Text:
 
 
 def is_whole(table: TextTable, console: Console) -> bool:
-    """Return whether a console shows all columns, and does not wrap short names and numbers."""
-    return _layout(table, console.width).is_whole
+    """Return whether a page on a console has all columns, with short names and numbers whole."""
+    return _layout(table, min(text_width(console), PAGE)).is_whole
 
 
 def print_text(text: str, console: Console, style: str = "") -> None:
-    """Print text, wrapped between words at the width of the terminal."""
+    """Print text, wrapped between words at the width of a line."""
     lines = "\n".join(wrapped(text, text_width(console)))
     console.print(Text(lines, style=style), soft_wrap=True)
 
 
 def text_width(console: Console) -> int:
-    """Return the width of a line of text in cells. It is unlimited if the output is no terminal and
-    has no given width such as COLUMNS, so that `grep` finds whole sentences and commands."""
-    is_known = console.is_terminal or console._width is not None
-    return console.width if is_known else sys.maxsize
+    """Return the cells of a line: as the console was given, else as its file needs."""
+    return console.width if console._width is not None else line_width(console.file)
 
 
 def print_list(lines: Sequence[str], console: Console) -> None:

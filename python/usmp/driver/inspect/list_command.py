@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -15,7 +13,7 @@ from usmp.driver.options.accelerators import add_extension_option, load_extensio
 from usmp.driver.terminal.help import add_command
 from usmp.names import ALGORITHMS, BOARDS, CORES, OPTIONAL_PASSES, PASS_OPTIONS, TARGETS
 from usmp.parts import PARTS
-from usmp.support.text.wrapped_text import wrapped
+from usmp.support.text.wrapped_text import line_width, wrapped
 from usmp.tvm018 import SECTIONS as OLD_NAMES
 from usmp.tvm018 import OldName
 
@@ -66,7 +64,7 @@ def list_choices(options: argparse.Namespace) -> None:
     if options.format == "json":
         print(json.dumps(sections, indent=2))
     else:
-        width = _width()
+        width = line_width(sys.stdout)
         print("\n\n".join(_table(name, rows, width) for name, rows in sections.items()))
 
 
@@ -91,13 +89,6 @@ def _lines(row: dict[str, Any], names: int, width: int, above: str | None) -> It
     first, *others = wrapped(_line(row), width - len(name))
     yield name + first
     yield from (" " * len(name) + other for other in others)
-
-
-def _width() -> int:
-    """Return the width of the terminal; unlimited elsewhere, so that `grep` finds whole rows."""
-    if sys.stdout.isatty() or "COLUMNS" in os.environ:
-        return shutil.get_terminal_size().columns
-    return sys.maxsize
 
 
 def _line(row: dict[str, Any]) -> str:

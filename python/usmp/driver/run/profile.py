@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from usmp.runtime import Archive, OperatorProfile, Profile
-
-_WIDTH = 200
-"""Width of a table outside of terminals, in characters."""
 
 
 def add_profile_options(parser: Any) -> None:
@@ -80,10 +76,7 @@ def print_profile(profile: Profile, console: Console | None = None) -> None:
     from usmp.report.text_tables import TextTable, print_table, print_text
     from usmp.support.text.plain_text import shown
 
-    if console is None:
-        console = Console(highlight=False)
-        if not console.is_terminal and "COLUMNS" not in os.environ:
-            console = Console(highlight=False, width=_WIDTH)
+    console = console or Console(highlight=False)
     per_mac = _per_mac(profile.unit, profile.cost / profile.macs if profile.macs else None)
     unit = "time [us]" if profile.unit == "ns" else profile.unit
     # Archives of hand-written modules do not know operators of a model file.

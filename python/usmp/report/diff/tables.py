@@ -182,8 +182,15 @@ def _buffers(items: Sequence[ItemDiff]) -> TextTable:
     ]
     headings = ("buffer", "kind", "what", "bytes", "change", "offset")
     # Column 2 may have a buffer's earlier name, and column 5 a pool's name.
-    names, numbers = frozenset({0, 2, 5}), frozenset({3, 4, 5})
-    return TextTable("Buffers", headings, rows, names, numbers)
+    return TextTable(
+        "Buffers",
+        headings,
+        rows,
+        names=frozenset({0, 2, 5}),
+        numbers=frozenset({3, 4, 5}),
+        one_line=frozenset({0}),
+        optional=(1,),
+    )
 
 
 def _places(item: ItemDiff) -> Change:
@@ -239,6 +246,7 @@ def _operators(items: Sequence[ItemDiff]) -> TextTable:
         ("operator", "what", *known.values()),
         rows,
         numbers=frozenset(range(2, 2 + len(known))),
+        one_line=frozenset({0}),
     )
 
 

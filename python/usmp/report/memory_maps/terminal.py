@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from rich.cells import cell_len, set_cell_size
@@ -10,11 +11,13 @@ from rich.text import Text
 
 from usmp.report.map_data import Buffer, MemoryMap, Pool
 from usmp.report.summary.io import IO_TEXTS
-from usmp.report.text_tables import printed_text
+from usmp.report.table_layout import PAGE
+from usmp.report.text_tables import printed_text, text_width
 from usmp.support.text.plain_text import shown
 
 _TOP_BUFFERS = 10
 _LEAST_WIDTH, _MOST_WIDTH = 40, 200
+"""Cells of a line on a terminal; elsewhere a map has `PAGE` cells."""
 _COLORS = {
     "input": "yellow",
     "output": "green",
@@ -33,11 +36,11 @@ def map_text(drawn: MemoryMap) -> str:
 def print_memory_map(drawn: MemoryMap, console: Console | None = None) -> None:
     """Print for each pool a bar of its peak, lower bound and limit, then its largest buffers.
 
-    Lines have the width of the terminal, from 40 to 200 columns. ASCII replaces characters that the
-    encoding of the output lacks.
+    ASCII replaces characters that the encoding of the output lacks.
     """
     console = console or Console(highlight=False)
-    width = min(max(console.width, _LEAST_WIDTH), _MOST_WIDTH)
+    width = text_width(console)
+    width = PAGE if width == sys.maxsize else min(max(width, _LEAST_WIDTH), _MOST_WIDTH)
     full, light, cut = _signs(console.encoding)
     if not drawn.pools:
         console.print("There is no map: the plan has no buffers.")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import sys
 from collections.abc import Iterator
+from typing import TextIO
 
 ELISION = "…"
 """The character that replaces the middle of a long name."""
@@ -30,6 +34,14 @@ def wrapped(text: str, width: int) -> list[str]:
     width = max(width, 1)
     lines = (line for paragraph in text.split("\n") for line in _lines(paragraph, width))
     return [line.replace(TIE, " ") for line in lines]
+
+
+def line_width(stream: TextIO) -> int:
+    """Return the cells of a line: of a terminal, or as COLUMNS says. A line of a file or a log has
+    no limit, so that `grep` finds whole rows, sentences and commands."""
+    if stream.isatty() or "COLUMNS" in os.environ:
+        return shutil.get_terminal_size().columns
+    return sys.maxsize
 
 
 def cell_width(text: str) -> int:

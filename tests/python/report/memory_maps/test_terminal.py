@@ -62,8 +62,8 @@ def test_lines_are_40_to_200_columns_wide(width, printed):
     assert len(lines(memory_map(pool(peak=1)), width)[1]) == printed
 
 
-def test_the_text_is_100_columns_wide():
-    assert len(map_text(memory_map(pool())).splitlines()[1]) == 100
+def test_the_text_is_80_columns_wide():
+    assert len(map_text(memory_map(pool())).splitlines()[1]) == 80
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "none such"])
