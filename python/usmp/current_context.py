@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -16,6 +15,7 @@ from usmp.aot import transform as aot_transform
 from usmp.names import OPTIONAL_PASSES
 from usmp.objects.target.targets import BuildTargets, parse_targets
 from usmp.relax import transform as relax_transform
+from usmp.support.text.known_names import unknown_name
 from usmp.tvm018 import DISABLED_PASSES, MAPPED, OPT_LEVELS, OldName, find
 from usmp.tvm018.current_options import cmsis_nn_core, current_options, refusal
 from usmp.tvm018.old_name import WrittenName, tell_all
@@ -161,9 +161,9 @@ def _disabled_passes(names: Iterable[str]) -> tuple[list[str], list[WrittenName]
 
 def _unknown_pass(name: str) -> OldName:
     """Return a row for an unknown pass, which suggests the pass with the closest name."""
-    close = get_close_matches(name, OPTIONAL_PASSES, n=1)
-    meant = f"; did you mean {_PREFIX}{close[0]}?" if close else ""
-    return replace(UNKNOWN_PASS, reason=UNKNOWN_PASS.reason + meant)
+    known = [*OPTIONAL_PASSES, _FUSE_OPS]
+    reason = unknown_name(UNKNOWN_PASS.reason, name, known, "Such passes")
+    return replace(UNKNOWN_PASS, reason=reason)
 
 
 def with_core_of_options(targets: BuildTargets) -> BuildTargets:

@@ -29,8 +29,8 @@ def get_vm_pipeline(
     """Return the default Relax pipeline of the target, with `PlanStorage`.
 
     Use it as ``tvm.compile(mod, target, relax_pipeline=usmp.get_vm_pipeline())``, or by name,
-    without options: ``relax_pipeline="usmp"``. `PlanStorage` replaces `StaticPlanBlockMemory`; the other
-    passes are those of ``relax.get_default_pipeline(target)``.
+    without options: ``relax_pipeline="usmp"``. `PlanStorage` replaces `StaticPlanBlockMemory`; the
+    other passes are those of ``relax.get_default_pipeline(target)``.
 
     Parameters
     ----------
@@ -128,6 +128,6 @@ def with_planner(passes: Sequence[Pass], planner: Pass) -> list[Pass]:
 def _other_version(difference: str) -> ValueError:
     return ValueError(
         f"usmp.get_vm_pipeline works with TVM {_VERSIONS}; in this one, {tvm.__version__}, "
-        f"{difference}. Put usmp.relax.transform.PlanStorage() into a pipeline of your own, or install "
-        f"apache-tvm=={_VERSIONS}.*"
+        f"{difference}. Put usmp.relax.transform.PlanStorage() into a pipeline of your own, or "
+        f"install apache-tvm=={_VERSIONS}.*"
     )

@@ -112,9 +112,8 @@ def test_option_of_the_wrong_type(option, value):
 
 def test_unknown_algorithm():
     assert message_of(options={"algorithm": "nope"}) == (
-        "The selected USMP algorithm : nope is not defined. Please define it in the above "
-        "algorithms map. Known algorithms: auto, exact, greedy_by_size, "
-        "greedy_by_conflicts, hill_climb, no_sharing"
+        "The selected USMP algorithm : nope is not defined. Algorithms: auto, exact, "
+        "greedy_by_size, greedy_by_conflicts, hill_climb, no_sharing"
     )
 
 
@@ -215,7 +214,7 @@ def test_alignment_is_an_option_of_the_executor():
 
 
 def test_unknown_executor():
-    assert message_of(executor="go") == 'unknown executor "go"; supported: "aot"'
+    assert message_of(executor="go") == 'unknown executor "go". Executors: aot'
     assert message_of(executor="graph").startswith('Executor("graph"): main is a C function that ')
 
 
@@ -233,10 +232,10 @@ def test_target(target):
         ("cuda", 'target "cuda" is not supported: code is made for CPUs only; write "c" or "llvm"'),
         (
             "nope",
-            'unknown target "nope"; supported: c, llvm, and names of accelerators beside one of '
+            'unknown target "nope". Targets: c, llvm, and names of accelerators beside one of '
             'these, as in "accel,c"',
         ),
-        (None, 'unknown target "None"; supported: c, llvm'),
+        (None, 'unknown target "None". Targets: c, llvm'),
     ],
 )
 def test_wrong_target(target, message):

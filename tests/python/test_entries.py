@@ -187,7 +187,7 @@ def test_programs_that_are_refused(tmp_path):
         "query may write; let them run in turn, or give each a state of its own"
     )
     assert message(Counter, concurrent=[("add", "stop")]) == (
-        'concurrent entries add, stop: there is no entry "stop"; the entries are add, clear, query'
+        'concurrent entries add, stop: there is no entry "stop". Entries: add, clear, query'
     )
     assert message({"no-name": Counter}).startswith('an entry cannot be called "no-name"')
     (tmp_path / "a").mkdir()

@@ -203,11 +203,11 @@ def _text_for_board(
     if solution is not None and limited:
         parts.append(_with_enough_memory(solution, limited[0].name))
     buffer = f'buffer "{misfit.buffer.name}" ({misfit.buffer.size} bytes)'
-    return "; ".join(
+    return "\n".join(
         [
             f"the model does not fit board {board}: no space for {buffer}",
             *filter(None, parts),
-            "choose other memories, a smaller model, or another tir.usmp.algorithm",
+            "Choose other memories, a smaller model, or another tir.usmp.algorithm",
         ]
     )
 
@@ -231,7 +231,7 @@ def _with_enough_memory(solution: Solution, pool: str) -> str:
     )
     largest = ", ".join(f"{problem.names[b]} ({problem.sizes[b]})" for b in live[:_LARGEST_NAMED])
     return (
-        f"with enough memory it would take {unlimited.peaks[pool]} bytes of {pool}, the largest of "
+        f"With enough memory it would take {unlimited.peaks[pool]} bytes of {pool}, the largest of "
         f"them {largest}"
     )
 

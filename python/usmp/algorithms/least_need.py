@@ -78,11 +78,11 @@ class LeastNeed:
         named = [f"{memory(pool.name)} has {pool.limit} bytes for pools" for pool in self.pools]
         if len(named) == 1:
             named[0] += f", at least {self.needed_bytes - self.available_bytes} too few"
-        return "; ".join(
+        return "\n".join(
             [
                 f"the model does not fit board {board}: {self._needs()}",
                 *named,
-                "choose other memories or a smaller model; to learn how many bytes are enough, "
+                "Choose other memories or a smaller model. To learn how many bytes are enough, "
                 "compile without a board",
             ]
         )
@@ -96,4 +96,4 @@ class LeastNeed:
         if self.largest is None:
             return text
         name, size = self.largest
-        return f"{text}; the largest buffer is {name} (at least {size} bytes)"
+        return f"{text}. The largest buffer is {name} (at least {size} bytes)"

@@ -15,6 +15,7 @@ from usmp.algorithms.assign_by_cost import assign_by_cost
 from usmp.algorithms.registry import Algorithm, Plan, get_algorithm
 from usmp.names import COST, PLACEMENTS, PREFERENCE
 from usmp.objects import AccessEstimate, BufferInfo
+from usmp.support.text.known_names import unknown_name
 
 _FIRST_FIT = ("greedy_by_size", "greedy_by_conflicts", "no_sharing")
 """Algorithms that are fast enough to pack many assignments."""
@@ -77,10 +78,8 @@ def check_placement(placement: str) -> None:
         it is unknown.
     """
     if placement not in PLACEMENTS:
-        raise ValueError(
-            f'unknown placement "{placement}" in tir.usmp.placement; '
-            f"supported: {', '.join(PLACEMENTS)}"
-        )
+        problem = f'unknown placement "{placement}" in tir.usmp.placement'
+        raise ValueError(unknown_name(problem, placement, PLACEMENTS, "Placements"))
 
 
 def place(

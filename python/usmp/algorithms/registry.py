@@ -15,6 +15,7 @@ from usmp.names import ALGORITHM_PREFIX, ALGORITHMS
 from usmp.objects import BufferInfo, PoolAllocation
 from usmp.support.builtin_functions import is_builtin
 from usmp.support.deadline import Deadline
+from usmp.support.text.known_names import unknown_name
 from usmp_solver import SEARCHES
 
 Plan: TypeAlias = Mapping[BufferInfo, PoolAllocation]
@@ -46,11 +47,8 @@ def get_algorithm(
         The algorithm is unknown, or takes no time budget.
     """
     if name not in ALGORITHMS:
-        raise ValueError(
-            f"The selected USMP algorithm : {name} is not defined. "
-            "Please define it in the above algorithms map. "
-            f"Known algorithms: {', '.join(ALGORITHMS)}"
-        )
+        problem = f"The selected USMP algorithm : {name} is not defined"
+        raise ValueError(unknown_name(problem, name, ALGORITHMS, "Algorithms"))
     if name in SEARCHES:
         return partial(_search, name, time_budget_seconds, deadline)
     check_takes_no_time(name, time_budget_seconds)
@@ -108,10 +106,12 @@ def get_custom_algorithm(name: str) -> Algorithm:
     """
     algorithm = get_global_func(ALGORITHM_PREFIX + name, allow_missing=True)
     if algorithm is None:
-        raise ValueError(
+        problem = (
             f"The selected custom USMP algorithm : {name} is not defined. "
-            f"Please register it as {ALGORITHM_PREFIX}{name}. "
-            f"Registered algorithms: {', '.join(registered_algorithms())}"
+            f"Please register it as {ALGORITHM_PREFIX}{name}"
+        )
+        raise ValueError(
+            unknown_name(problem, name, registered_algorithms(), "Registered algorithms")
         )
 
     if is_builtin(name, algorithm):

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from usmp import names
+from usmp.parts import PARTS
+from usmp.support.text.known_names import closest_names, unknown_name
 from usmp.support.text.plain_text import shown
 
 KIBIBYTE = 1 << 10
@@ -186,10 +188,9 @@ class Board:
         for memory in self.memories:
             if memory.name == name:
                 return memory
-        raise ValueError(
-            f'board {self.name} has no memory "{shown(name)}"; its memories: '
-            + ", ".join(memory.name for memory in self.memories)
-        )
+        problem = f'board {self.name} has no memory "{shown(name)}"'
+        memories = [memory.name for memory in self.memories]
+        raise ValueError(unknown_name(problem, name, memories, "Its memories"))
 
     def pool_bytes(self, name: str) -> int:
         """Return the bytes of a memory that pools may use, without the reserves of the program."""
@@ -363,4 +364,12 @@ def board_named(name: str) -> Board:
     for board in BOARDS:
         if board.name == name:
             return board
-    raise ValueError(f'unknown board "{name}"; boards: {", ".join(names.BOARDS)}')
+    message = unknown_name(f'unknown board "{name}"', name, names.BOARDS, "Boards")
+    parts = closest_names(name, PARTS)
+    if parts and not closest_names(name, names.BOARDS):
+        part = parts[0]
+        message += (
+            f". There is no project for {part}, a {PARTS[part].core}: compile for that core. "
+            f"See whether the model fits with tvmc check --boards {part}"
+        )
+    raise ValueError(message)

@@ -12,6 +12,7 @@ from usmp.runtime.host import HostEntry, HostModule
 from usmp.runtime.inputs import checked_run
 from usmp.runtime.reference import ReferenceModule
 from usmp.runtime.sizes import at_sizes, described
+from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import shown
 
 
@@ -52,11 +53,13 @@ def golden_run(
     """
     arrays, values = checked_run(interface.inputs, interface.sizes, inputs, sizes)
     expected = at_sizes(interface.results, values)
-    names = ", ".join(f'"{shown(name)}"' for name in expected)
     for name in [*expected, *outputs]:
         if name not in outputs or name not in expected:
-            fault = "is missing" if name in expected else "is none of the model"
-            raise ValueError(f'expected output "{shown(name)}" {fault}; its outputs: {names}')
+            is_missing = name in expected
+            fault = "is missing" if is_missing else "is none of the model"
+            problem = f'expected output "{shown(name)}" {fault}'
+            known, heading = (outputs, "Given") if is_missing else (expected, "Its outputs")
+            raise ValueError(unknown_name(problem, name, list(known), heading))
         array, info = outputs[name], expected[name]
         if str(array.dtype) != info["dtype"] or list(array.shape) != info["shape"]:
             raise ValueError(

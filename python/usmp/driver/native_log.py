@@ -20,7 +20,7 @@ _command_lock = process_lock()
 def silenced_native_log() -> Iterator[TextIO]:
     """Discard what C++ writes to stderr, and yield a stream that still reaches the user.
 
-    If an import fails, TVM warns about its own internals, which would hide the single line of the
+    If an import fails, TVM warns about its own internals, which would hide the message of the
     error. Set TVM_LOG_DEBUG to see everything.
 
     The process has a single stderr, so commands in other threads wait for the end of this one.

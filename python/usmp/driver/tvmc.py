@@ -76,7 +76,7 @@ examples:
 
 tvmc COMMAND --help shows the options of a command, with examples.
 
-exit status: 0 if all went well, 1 after an error, which is one line on stderr,
+exit status: 0 if all went well, 1 after an error (its message is on stderr),
 2 if tvmc diff finds more growth than is allowed or tvmc check a model that does
 not fit, 130 if interrupted, 143 if terminated. After an error no file is written."""
 
@@ -111,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except BrokenPipeError:
             pass  # The reader of the output, such as `head`, has ended: do not print an error.
         except Exception as error:
-            # Print one line for every error, and no traceback.
+            # Print no traceback.
             with postponed_signals():
                 tell(error, bool(getattr(options, "extension", [])), stderr)
                 settle(FAILED)

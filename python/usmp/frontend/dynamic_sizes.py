@@ -99,7 +99,7 @@ class AskedSizes:
             no model has an input or a size.
         """
         check_names(self.max_sizes, self.known)
-        check_names(self.input_shapes, self.known_inputs, "input", "it takes none")
+        check_names(self.input_shapes, self.known_inputs, "input", "It takes none")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from usmp.relax.symbolic_sizes import symbolic_sizes_of
 from usmp.support.distribution import EXTRAS, install_command
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.process.compiler_lock import one_at_a_time
+from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import printable
 from usmp.support.tvmc_exception import TVMCImportError
 from usmp.tir.spans import with_all_spans
@@ -165,12 +166,10 @@ def read_model_file(
             raise UnsupportedModelError(
                 f"{path}: an archive, not a model; tvmc run, plan and info read archives"
             )
-        supported = ", ".join(ENDINGS)
         row = find(MODEL_FILES, path.suffix.lower())
-        raise UnsupportedModelError(
-            f'{path}: unknown model format "{path.suffix}"; supported: {supported}'
-            + (f"; {row.reason}" if row else "")
-        )
+        problem = f'{path}: unknown model format "{path.suffix}"'
+        problem = unknown_name(problem, path.suffix, ENDINGS, "Formats")
+        raise UnsupportedModelError(f"{problem}; {row.reason}" if row else problem)
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:

@@ -15,6 +15,7 @@ from usmp.objects.attributes.module_attributes import (
     MAIN_FUNCTION_NAME,
 )
 from usmp.plain.entry_names import ONLY_ENTRY
+from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import shown
 
 _Model = TypeVar("_Model")
@@ -111,11 +112,8 @@ def check_concurrent(together: Sequence[Sequence[str]], entries: Sequence[str]) 
         shown_names = ", ".join(shown(name) for name in names)
         for name in names:
             if name not in entries:
-                there_are = "the entries are" if len(entries) > 1 else "the only one is"
-                raise ValueError(
-                    f'concurrent entries {shown_names}: there is no entry "{shown(name)}"; '
-                    f"{there_are} {', '.join(entries)}"
-                )
+                problem = f'concurrent entries {shown_names}: there is no entry "{shown(name)}"'
+                raise ValueError(unknown_name(problem, name, entries, "Entries"))
         if len(set(names)) != len(names) or len(names) < 2:
             raise ValueError(
                 f"concurrent entries {shown_names or 'none'}: name two or more, each once"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import shortened, shown
 
 _LONGEST_LIST = 1000
@@ -41,10 +42,8 @@ def chosen_entry(module_name: str, entries: Sequence[str], name: str | None = No
         check_only_entry(module_name, entries)
         return entries[0]
     if name not in entries:
-        known = ", ".join(f'"{shown(entry)}"' for entry in entries)
-        raise ValueError(
-            f'model "{shown(module_name)}" has no entry "{shown(name)}"; its entries: {known}'
-        )
+        problem = f'model "{shown(module_name)}" has no entry "{shown(name)}"'
+        raise ValueError(unknown_name(problem, name, entries, "Its entries"))
     return name
 
 

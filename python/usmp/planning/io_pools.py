@@ -30,6 +30,7 @@ from usmp.objects.entries import called_by_users
 from usmp.objects.module_pools import listed_pools
 from usmp.objects.pools import ANY_IO, NO_IO, ONLY_IO
 from usmp.planning.state_pool import state_pool_of
+from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import shown
 from usmp.tir.nodes import nodes_of
 
@@ -200,8 +201,9 @@ def _io_pool(name: str, workspace: Sequence[PoolInfo]) -> WorkspacePoolInfo:
         )
     named = {str(pool.pool_name): pool for pool in workspace if isinstance(pool, WorkspacePoolInfo)}
     if name not in named:
-        known = ", ".join(map(shown, named)) or "none; list them (--workspace-pools)"
-        raise ValueError(f'I/O pool "{shown(name)}" is no workspace pool; workspace pools: {known}')
+        problem = f'I/O pool "{shown(name)}" is no workspace pool'
+        message = unknown_name(problem, name, named, "Workspace pools")
+        raise ValueError(message if named else f"{message}; list them (--workspace-pools)")
     if str(named[name].io) == NO_IO:
         raise ValueError(
             f'I/O pool "{shown(name)}" has io=no, which keeps inputs and outputs out; leave out '

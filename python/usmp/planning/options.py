@@ -32,6 +32,7 @@ from usmp.names import (
 from usmp.planning.stream_inputs import split_stream_inputs
 from usmp.support.deadline import Deadline, deadline_after
 from usmp.support.text.durations import parse_duration
+from usmp.support.text.known_names import unknown_name
 from usmp.support.text.percentages import parse_percentage
 from usmp.tvm018.current_options import current_options
 
@@ -119,25 +120,21 @@ class PlanningOptions:
 
     def __post_init__(self) -> None:
         check_placement(self.placement)
-        if self.optimize not in OPTIMIZE:
-            raise ValueError(
-                f'unknown goal "{self.optimize}" in tir.usmp.optimize; '
-                f"supported: {', '.join(OPTIMIZE)}"
-            )
-        if self.code not in CODE:
-            raise ValueError(
-                f'unknown kind of code "{self.code}" in tir.usmp.code; supported: {", ".join(CODE)}'
-            )
-        for name, words in (("dynamic", DYNAMIC), ("debug", DEBUG)):
-            for word in getattr(self, name):
-                if word not in words:
-                    raise ValueError(
-                        f'unknown word "{word}" in {_PREFIX}{name}; supported: {", ".join(words)}'
-                    )
+        for field, kind, known, heading in (
+            ("optimize", "goal", OPTIMIZE, "Goals"),
+            ("code", "kind of code", CODE, "Kinds"),
+            ("dynamic", "word", DYNAMIC, "Words"),
+            ("debug", "word", DEBUG, "Words"),
+        ):
+            value = getattr(self, field)
+            for word in (value,) if isinstance(value, str) else value:
+                if word not in known:
+                    problem = f'unknown {kind} "{word}" in {_PREFIX}{field}'
+                    raise ValueError(unknown_name(problem, word, known, heading))
         if {BOUND, EXPRESSION} <= {*self.dynamic}:
             raise ValueError(
                 f"{_PREFIX}dynamic={','.join(self.dynamic)}: offsets are either {BOUND} or "
-                f"{EXPRESSION}; leave out one of them"
+                f"{EXPRESSION}. Leave out one of them"
             )
         self.find_algorithm()
         self._check_rows()

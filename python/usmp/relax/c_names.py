@@ -12,6 +12,7 @@ from usmp.objects.attributes.module_attributes import (
     OUTPUT_NAMES_ATTR,
 )
 from usmp.relax.entries import relax_entries
+from usmp.support.text.known_names import unknown_name
 from usmp.tvm018.python_names import OLD_OUTPUT_NAMES_ATTR, OUTPUT_TENSOR_NAMES
 
 
@@ -47,7 +48,8 @@ def with_c_names(mod: IRModule, c_names: str) -> IRModule:
         `c_names` is neither.
     """
     if c_names not in C_NAMES:
-        raise ValueError(f'unknown c_names "{c_names}"; supported: {", ".join(C_NAMES)}')
+        problem = f'unknown c_names "{c_names}"'
+        raise ValueError(unknown_name(problem, c_names, C_NAMES, "Names"))
     if c_names != NAMES_018:
         return mod
     functions = {str(v.name_hint): f for v, f in mod.functions.items()}

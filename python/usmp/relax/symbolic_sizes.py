@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from math import prod
 
 import tvm_ffi
@@ -23,6 +22,7 @@ from usmp.relax.binding_titles import result_title
 from usmp.relax.entries import relax_entries
 from usmp.relax.static_shapes import LARGEST_TENSOR_BYTES, flatten_types
 from usmp.support.errors import UnsupportedModelError
+from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import shown
 from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import nodes_of
@@ -126,7 +126,7 @@ def check_names(
     names: Sequence[str] | Mapping[str, object],
     known: Sequence[str],
     what: str = "size",
-    if_none: str = "all its shapes are fixed",
+    if_none: str = "All its shapes are fixed",
 ) -> None:
     """Check that all names are known; `what` is the kind of thing that they name, for messages.
 
@@ -136,13 +136,10 @@ def check_names(
         a name is unknown; the message lists the known ones.
     """
     for name in names:
-        if name in known:
-            continue
-        listed = ", ".join(f'"{shown(known_name)}"' for known_name in dict.fromkeys(known))
-        close = get_close_matches(str(name), list(known), n=1)
-        meant = f'; did you mean "{shown(close[0])}"?' if close else ""
-        has = f"its {what}s are {listed}" if known else if_none
-        raise ValueError(f'the model has no {what} "{shown(name)}"{meant}; {has}')
+        if name not in known:
+            problem = f'the model has no {what} "{shown(name)}"'
+            message = unknown_name(problem, name, known, f"Its {what}s")
+            raise ValueError(message if known else f"{problem}. {if_none}")
 
 
 def narrowed(size: SymbolicSize, max_sizes: Mapping[str, int | None]) -> SymbolicSize:

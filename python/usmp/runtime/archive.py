@@ -14,6 +14,7 @@ from usmp.runtime.archived.module import ArchivedModule, read_module
 from usmp.runtime.archived.read_metadata import DamagedMetadata, parse_metadata
 from usmp.runtime.archived.read_tar import ArchiveError, read_tar
 from usmp.runtime.write_files import replace_files
+from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import printable, shown
 
 if TYPE_CHECKING:
@@ -51,13 +52,13 @@ class Archive:
             return next(iter(self.modules.values()))
         if name is not None and name in self.modules:
             return self.modules[name]
-        known_names = ", ".join(f'"{known}"' for known in self.modules)
-        fault = (
-            f"the archive holds {len(self.modules)} modules"
-            if name is None
-            else f'the archive holds no module "{name}"'
-        )
-        raise ValueError(f"{fault}; choose one by its name: {known_names}")
+        if name is None:
+            names = ", ".join(f'"{known}"' for known in self.modules)
+            raise ValueError(
+                f"the archive holds {len(self.modules)} modules; choose one by its name: {names}"
+            )
+        problem = f'the archive holds no module "{name}"'
+        raise ValueError(unknown_name(problem, name, list(self.modules), "Its modules"))
 
     def code(self, name: str | None = None) -> dict[str, bytes]:
         """Return the header, sources and object files of a model by path.

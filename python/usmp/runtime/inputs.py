@@ -8,6 +8,7 @@ import numpy as np
 import tvm_ffi
 
 from usmp.runtime.sizes import Infos, at_sizes, described, sizes_of_run, sizes_text
+from usmp.support.text.known_names import unknown_name
 
 
 def checked_run(
@@ -96,10 +97,12 @@ def _check_names(infos: Infos, given: Mapping[str, np.ndarray]) -> None:
     if not isinstance(given, Mapping):
         example = ", ".join(f'"{name}": array' for name in infos)
         raise TypeError(f"inputs are arrays by name, {{{example}}}, not {type(given).__name__}")
-    expected = ", ".join(f"{n}: {described(i)}" for n, i in infos.items())
-    unknown = [name for name in given if name not in infos]
-    if unknown:
-        raise ValueError(f'the model has no input "{unknown[0]}"; its inputs: {expected}')
+    texts = {name: f"{name}: {described(info)}" for name, info in infos.items()}
+    for name in given:
+        if name not in infos:
+            problem = f'the model has no input "{name}"'
+            raise ValueError(unknown_name(problem, name, texts, "Its inputs", texts=texts))
     missing = [name for name in infos if name not in given]
     if missing:
+        expected = ", ".join(texts.values())
         raise ValueError(f'input "{missing[0]}" is missing; the model\'s inputs: {expected}')

@@ -11,6 +11,7 @@ import numpy as np
 
 from usmp.plain.entry_size import LARGEST_SIZE
 from usmp.plain.size_expression import shape_at, shape_text, solved
+from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import shown
 
 Infos = Mapping[str, Mapping[str, Any]]
@@ -100,8 +101,8 @@ def _pairs(name: str, info: Mapping[str, Any], array: np.ndarray) -> list[tuple[
 
 def _given_size(sizes: Infos, name: str, value: int) -> int:
     if name not in sizes:
-        all_of_them = ", ".join(map(shown, sizes)) or "none"
-        raise ValueError(f'the model has no size "{shown(name)}"; its sizes: {all_of_them}')
+        problem = f'the model has no size "{shown(name)}"'
+        raise ValueError(unknown_name(problem, name, list(sizes), "Its sizes"))
     if isinstance(value, bool):
         raise ValueError(f'size "{shown(name)}" is a number, not {value}')
     return _checked(sizes, name, operator.index(value), "")

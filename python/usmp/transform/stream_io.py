@@ -44,6 +44,7 @@ from usmp.passes import ModulePass
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
+from usmp.support.text.known_names import unknown_name
 from usmp.support.text.unique_names import UniqueNames
 from usmp.tir.dtypes import item_bytes
 from usmp.tir.nodes import nodes_of, sequence
@@ -199,10 +200,8 @@ def _named(
     role = "input" if is_input else "output"
     for name in names:
         if name not in known:
-            raise ValueError(
-                f'tir.usmp.stream_{role}s: the model has no {role} "{name}"; '
-                f"it has {', '.join(known) or 'none'}"
-            )
+            problem = f'tir.usmp.stream_{role}s: the model has no {role} "{name}"'
+            raise ValueError(unknown_name(problem, name, known, f"Its {role}s"))
     return [_Tensor(infos[known[name]], first + known[name], is_input) for name in names]
 
 

@@ -35,8 +35,7 @@ def test_unknown_builtin_algorithm():
         get_algorithm("nope")
     assert str(error.value) == (
         "The selected USMP algorithm : nope is not defined. "
-        "Please define it in the above algorithms map. "
-        "Known algorithms: auto, exact, greedy_by_size, greedy_by_conflicts, hill_climb, "
+        "Algorithms: auto, exact, greedy_by_size, greedy_by_conflicts, hill_climb, "
         "no_sharing"
     )
 

@@ -30,8 +30,17 @@ def test_an_unknown_board_is_refused_with_the_known_ones():
     with pytest.raises(ValueError) as error:
         board_named("mps2-an511")
     assert str(error.value) == (
-        'unknown board "mps2-an511"; boards: mps2-an385, mps2-an386, mps2-an500, mps2-an505, '
-        "mps3-an547, riscv32-virt"
+        'unknown board "mps2-an511". Did you mean "mps2-an385" or "mps2-an500" or "mps2-an505"? '
+        "Boards: mps2-an385, mps2-an386, mps2-an500, mps2-an505, mps3-an547, riscv32-virt"
+    )
+
+
+def test_a_part_that_is_no_board_is_named_with_its_core():
+    with pytest.raises(ValueError) as error:
+        board_named("stm32f4")
+    assert str(error.value).endswith(
+        "There is no project for stm32f411re, a cortex-m4: compile for that core. See whether the "
+        "model fits with tvmc check --boards stm32f411re"
     )
 
 
@@ -39,14 +48,14 @@ def test_an_unknown_memory_is_refused_with_the_known_ones():
     with pytest.raises(ValueError) as error:
         board_named("mps2-an385").memory("dtcm")
     assert str(error.value) == (
-        'board mps2-an385 has no memory "dtcm"; its memories: flash, sram, psram'
+        'board mps2-an385 has no memory "dtcm". Its memories: flash, sram, psram'
     )
 
 
 def test_text_that_is_no_part_of_a_linker_script_is_refused():
     with pytest.raises(ValueError) as error:
         board_named("mps2-an385").memory("d\ntcm")
-    assert str(error.value).startswith('board mps2-an385 has no memory "d\\ntcm"; its memories: ')
+    assert str(error.value).startswith('board mps2-an385 has no memory "d\\ntcm". Its memories: ')
     for name, shown in (("d\ntcm", "d\\ntcm"), ("dtcmé", "dtcmé"), ("2tcm", "2tcm"), ("", "")):
         with pytest.raises(ValueError) as error:
             Memory(name, 0, 16, "DTCM")

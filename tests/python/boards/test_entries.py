@@ -174,7 +174,7 @@ def test_an_entry_without_a_name(entries):
     with pytest.raises(ValueError) as error:
         module.run([("tell", {"x": x}), ("forget", {"x": x})])
     assert str(error.value) == (
-        'model "default" has no entry "forget"; its entries: "learn", "tell", "plain"'
+        'model "default" has no entry "forget". Its entries: learn, tell, plain'
     )
     with pytest.raises(ValueError) as error:
         module.run([("plain", {"x": x})])

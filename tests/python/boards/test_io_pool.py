@@ -84,7 +84,7 @@ def test_where_they_lie():
 
 def test_what_is_refused():
     assert message_of(io_memory_pool="ccm") == (
-        'board mps2-an505 has no memory "ccm"; its memories: flash, sram, isram, psram'
+        'board mps2-an505 has no memory "ccm". Its memories: flash, sram, isram, psram'
     )
     assert message_of(io_memory_pool="flash") == (
         'workspace pool "flash": board mps2-an505 can only read that memory; memories that it can '
@@ -103,8 +103,8 @@ def test_a_memory_that_is_too_small():
     message = message_of(workspace_memory_pools=WorkspaceMemoryPools([sram, small]))
     assert message.startswith(
         "the model does not fit board mps2-an505: inputs and outputs need at least 256 bytes, but "
-        "there are 100; the largest buffer is output (at least 256 bytes); isram (32768 bytes at "
-        "0x30000000) has 100 bytes for pools, at least 156 too few; "
+        "there are 100. The largest buffer is output (at least 256 bytes)\nisram (32768 bytes at "
+        "0x30000000) has 100 bytes for pools, at least 156 too few\n"
     )
 
 

@@ -49,9 +49,9 @@ def test_a_workspace_that_does_not_fit():
     text = refusal(element_wise(1 << 20), "mps2-an385", workspace_memory_pools=workspace("sram"))
     assert re.fullmatch(
         r"the model does not fit board mps2-an385: the model needs at least 4194304 bytes, but "
-        r"there are 4176896; the largest buffer is (x|output) \(at least 4194304 bytes\); sram "
-        r"\(4194304 bytes at 0x20000000\) has 4176896 bytes for pools, at least 17408 too few; "
-        r"choose other memories or a smaller model; to learn how many bytes are enough, compile "
+        r"there are 4176896\. The largest buffer is (x|output) \(at least 4194304 bytes\)\nsram "
+        r"\(4194304 bytes at 0x20000000\) has 4176896 bytes for pools, at least 17408 too few\n"
+        r"Choose other memories or a smaller model\. To learn how many bytes are enough, compile "
         r"without a board",
         text,
     )
@@ -84,9 +84,9 @@ def test_constants_that_do_not_fit():
     text = refusal(element_wise(1 << 20, constant=True), "mps2-an385")
     assert re.fullmatch(
         r"the model does not fit board mps2-an385: the constants need at least 4194304 bytes, but "
-        r"there are 4063232; the largest buffer is \w+ \(at least 4194304 bytes\); flash "
-        r"\(4194304 bytes at 0x00000000\) has 4063232 bytes for pools, at least 131072 too few; "
-        r"choose other memories or a smaller model; to learn how many bytes are enough, compile "
+        r"there are 4063232\. The largest buffer is \w+ \(at least 4194304 bytes\)\nflash "
+        r"\(4194304 bytes at 0x00000000\) has 4063232 bytes for pools, at least 131072 too few\n"
+        r"Choose other memories or a smaller model\. To learn how many bytes are enough, compile "
         r"without a board",
         text,
     )
@@ -158,8 +158,8 @@ def test_names_of_buffers_may_be_anything(name):
     with pytest.raises(DoesNotFitError) as raised:
         get_algorithm("auto")([huge, small], 0)
     assert str(raised.value.for_board("mine", "memory {}".format)) == (
-        f'the model does not fit board mine: no space for buffer "{name}" (100 bytes); memory sram '
-        "has 64 bytes for pools, 36 too few; with enough memory it would take 100 bytes of sram, "
-        f"the largest of them {name} (100); choose other memories, a smaller model, or another "
+        f'the model does not fit board mine: no space for buffer "{name}" (100 bytes)\nmemory sram '
+        "has 64 bytes for pools, 36 too few\nWith enough memory it would take 100 bytes of sram, "
+        f"the largest of them {name} (100)\nChoose other memories, a smaller model, or another "
         "tir.usmp.algorithm"
     )

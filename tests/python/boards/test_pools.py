@@ -76,7 +76,7 @@ def test_a_pool_that_is_no_memory_of_the_board():
     with pytest.raises(ValueError) as error:
         board_workspace_pools(AN547, ["c"], given)
     assert str(error.value) == (
-        'board mps3-an547 has no memory "ocm"; its memories: itcm, dtcm, sram, isram, flash, ddr'
+        'board mps3-an547 has no memory "ocm". Its memories: itcm, dtcm, sram, isram, flash, ddr'
     )
 
 

@@ -231,12 +231,12 @@ def test_seeds(tvmc, states):
             "--expected is given 1 times and --inputs 0; give one for each run, ",
         ),
         (["--runs=2", "--inputs=x.npz"], "--runs is for random inputs; with --inputs each file "),
-        (["--runs=0"], "argument --runs: must be a number from 1 to 10000, not 0 (see tvmc exp"),
-        (["--seed=-1"], "argument --seed: must be a number from 0 to 4294967295, not -1 (see "),
+        (["--runs=0"], "argument --runs: must be a number from 1 to 10000, not 0. See tvmc exp"),
+        (["--seed=-1"], "argument --seed: must be a number from 0 to 4294967295, not -1. See "),
         (["-o", "file"], "file: a file, no folder; name a folder, or a file that ends in .tar"),
         (["-o", "no/folder"], "no/folder: cannot be written (No such file or directory)"),
         (["--inputs=x.npz"], "x.npz: No such file or directory"),
-        (["--inputs=in.npz", "--expected=in.npz"], 'expected output "y" is missing; its outputs: '),
+        (["--inputs=in.npz", "--expected=in.npz"], 'expected output "y" is missing. Given: '),
     ],
 )
 def test_refusals(refused, states, arguments, message):

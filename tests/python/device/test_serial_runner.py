@@ -195,8 +195,8 @@ def test_a_port_that_there_is_not(refused, device):
 @pytest.mark.parametrize("text", ["/dev/ttyS0,fast", "/dev/ttyS0,0", ",9600", "/dev/ttyS0,"])
 def test_a_baud_rate_that_is_none(refused, text):
     assert refused("run", "model.tar", "--serial", text) == (
-        f"argument --serial: {text} is no port and baud rate, as /dev/ttyUSB0,115200 is "
-        "(see tvmc run --help)"
+        f"argument --serial: {text} is no port and baud rate, as /dev/ttyUSB0,115200 is. "
+        "See tvmc run --help"
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import usmp
+from support.commands import message_of
 from support.small_digits import small_convolutions, small_digits
 from support.tflite_file import one_operator_model
 from usmp.driver.tvmc import main
@@ -65,7 +66,7 @@ def tvmc(tmp_path, monkeypatch, capfd):
 
 @pytest.fixture
 def refused(tvmc):
-    """Run a command that must fail: one line on stderr, which is returned; no file changed."""
+    """Run a command that must fail: its message, in one line, is returned; no file changed."""
 
     def run(*arguments: object) -> str:
         before = _files()
@@ -73,9 +74,8 @@ def refused(tvmc):
         assert outcome.status == 1
         assert outcome.stdout == ""
         assert outcome.stderr.endswith("\n")
-        (line,) = outcome.stderr.splitlines()
         assert _files() == before
-        return line.removeprefix("tvmc: error: ")
+        return message_of(outcome.stderr)
 
     return run
 

@@ -51,7 +51,7 @@ def test_empty_model(refused, model_file):
 def test_model_of_unknown_format(refused):
     Path("model.pb").write_bytes(b"x")
     assert refused("compile", "model.pb") == (
-        'model.pb: unknown model format ".pb"; supported: .tflite, .onnx, .pt2; convert the model '
+        'model.pb: unknown model format ".pb". Formats: .tflite, .onnx, .pt2; convert the model '
         "to TFLite, as tf.lite.TFLiteConverter.from_saved_model(folder).convert() does"
     )
 

@@ -83,8 +83,8 @@ def test_a_model_runs_through_either_interface(tvmc, model, options, interface):
         ),
         (
             ["--executor-aot-unpacked-api=maybe"],
-            "argument --executor-aot-unpacked-api: must be 0 or 1, not maybe "
-            "(see tvmc compile --help)",
+            "argument --executor-aot-unpacked-api: must be 0 or 1, not maybe. "
+            "See tvmc compile --help",
         ),
         (
             ["--executor-aot-link-params=0"],

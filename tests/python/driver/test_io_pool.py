@@ -104,7 +104,7 @@ REFUSED = [
     ),
     (
         [*LISTED, "--io-pool=dma"],
-        'I/O pool "dma" is no workspace pool; workspace pools: ccm, sram',
+        'I/O pool "dma" is no workspace pool. Workspace pools: ccm, sram',
     ),
     *(
         (
@@ -116,7 +116,7 @@ REFUSED = [
     ),
     (
         ["--workspace-io", "--io-pool=sram"],
-        'I/O pool "sram" is no workspace pool; workspace pools: none; list them '
+        'I/O pool "sram" is no workspace pool. Workspace pools: none; list them '
         "(--workspace-pools)",
     ),
     (
@@ -131,7 +131,7 @@ REFUSED = [
     ),
     (
         ["--board=mps2-an505", "--io-pool=ccm"],
-        'board mps2-an505 has no memory "ccm"; its memories: flash, sram, isram, psram',
+        'board mps2-an505 has no memory "ccm". Its memories: flash, sram, isram, psram',
     ),
 ]
 

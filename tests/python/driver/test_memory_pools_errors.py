@@ -183,11 +183,12 @@ WRONG_POOLS = [
     (
         [RFC, "--usmp-workspace-pool-sramm=size=1"],
         'size=1 in --usmp-workspace-pool-sramm: pool "sramm" is not in '
-        "--usmp-workspace-pools=dtcm,sram",
+        '--usmp-workspace-pools=dtcm,sram. Did you mean "sram"? Pools: dtcm, sram',
     ),
     (
         tvm("section", "ram:.bss"),
-        '--workspace-pools-section=ram:.bss: pool "ram" is not in --workspace-pools=dtcm,sram',
+        '--workspace-pools-section=ram:.bss: pool "ram" is not in --workspace-pools=dtcm,sram. '
+        'Did you mean "sram"? Pools: dtcm, sram',
     ),
     (
         ["--usmp-workspace-pool-sram=size=1"],
@@ -236,7 +237,10 @@ WRONG_POOLS = [
         [*rfc("size=1"), "--usmp-workspace-pool-dtcm=size=2"],
         "--usmp-workspace-pool-dtcm is given twice",
     ),
-    (rfc("sise=1"), f'--usmp-workspace-pool-dtcm: unknown key "sise"; known: {KEYS}'),
+    (
+        rfc("sise=1"),
+        f'--usmp-workspace-pool-dtcm: unknown key "sise". Did you mean "size"? Keys: {KEYS}',
+    ),
     (rfc("size=1;size=2"), '--usmp-workspace-pool-dtcm: "size" is given twice'),
     (rfc("size"), '--usmp-workspace-pool-dtcm: write "size" as "size=VALUE"'),
     (rfc("internal=1"), '--usmp-workspace-pool-dtcm: write "internal=1" as "internal"'),
@@ -266,7 +270,7 @@ WRONG_FLAGS = [
     ),
     (
         ["--state-pool=backup", "--board=mps2-an385"],
-        'board mps2-an385 has no memory "backup"; its memories: flash, sram, psram',
+        'board mps2-an385 has no memory "backup". Its memories: flash, sram, psram',
     ),
     (
         [RFC, "--usmp-workspace-pool-dtcm", "--target=c"],
@@ -275,13 +279,13 @@ WRONG_FLAGS = [
     ),
     (
         ["--usmp-workspace-pool=target=c"],
-        "unrecognized arguments: --usmp-workspace-pool=target=c; write --usmp-workspace-pools or "
-        "--usmp-workspace-pool-NAME in full (see tvmc compile --help)",
+        "unknown option --usmp-workspace-pool=target=c. Did you mean "
+        '"--usmp-workspace-pools" or "--usmp-workspace-pool-NAME"? See tvmc compile --help',
     ),
     (
         ["--workspace-pools-size=a:1"],
-        "unrecognized arguments: --workspace-pools-size=a:1; write "
-        "--workspace-pools-size-hint-bytes in full (see tvmc compile --help)",
+        "unknown option --workspace-pools-size=a:1. Did you mean "
+        '"--workspace-pools-size-hint-bytes"? See tvmc compile --help',
     ),
     (
         ["--usmp-algorithm=hill_climb", "--pass-config", "tir.usmp.algorithm=greedy_by_size"],
@@ -306,7 +310,7 @@ WRONG_FLAGS = [
     (
         ["--usmp-time-budget=soon"],
         'argument --usmp-time-budget: "soon" is no duration; write a number and ms, s, min or h, '
-        "such as 500ms or 10s (see tvmc compile --help)",
+        "such as 500ms or 10s. See tvmc compile --help",
     ),
     (
         ["--pass-config", "tir.usmp.time_budget=0"],
@@ -319,9 +323,8 @@ WRONG_FLAGS = [
     ),
     (
         ["--usmp-algorithm=nope"],
-        "The selected USMP algorithm : nope is not defined. Please define it in the above "
-        "algorithms map. Known algorithms: auto, exact, greedy_by_size, "
-        "greedy_by_conflicts, hill_climb, no_sharing",
+        "The selected USMP algorithm : nope is not defined. Algorithms: auto, exact, "
+        "greedy_by_size, greedy_by_conflicts, hill_climb, no_sharing",
     ),
 ]
 

@@ -187,7 +187,7 @@ def test_does_not_fit(refused, lines, capacity, needed, buffers):
     assert refused("plan", "--buffers", "in.csv", f"--capacity={capacity}") == (
         f"in.csv: the buffers do not fit into {capacity} bytes; a capacity of {needed} bytes is "
         f"needed; there is no space for the 2 buffers {buffers}. Raise the capacity, or shrink, "
-        "shorten or move one of these buffers; without any one of these the others fit."
+        "shorten or move one of these buffers; without any one of these the others fit"
     )
 
 
@@ -228,7 +228,7 @@ def test_pins_that_leave_no_place(refused):
     assert refused("plan", "--buffers", "in.csv") == (
         "in.csv: whatever the capacity, there is no space for the 3 buffers a (line 2, 4 bytes, "
         "pinned to 0), b (line 3, 4 bytes, pinned to 0), c (line 4, 4 bytes, pinned to 0). Change "
-        "or empty the offset of one of them."
+        "or empty the offset of one of them"
     )
 
 
@@ -238,11 +238,11 @@ def test_what_ends_beyond_64_bits(refused):
     assert refused("plan", "--buffers", "in.csv") == (
         f"in.csv: whatever the capacity, there is no space for the 2 buffers a (line 2, {size} "
         f"bytes), b (line 3, {size} bytes), which end beyond 64 bits. Shrink, shorten or move one "
-        "of them."
+        "of them"
     )
     assert refused("plan", "--buffers", "in.csv", "--usmp-algorithm=greedy_by_size") == (
         "in.csv: no plan was found, nor a proof that there is none; at least "
-        f"{size} bytes are needed. Try --usmp-algorithm=auto, or raise the capacity."
+        f"{size} bytes are needed. Try --usmp-algorithm=auto, or raise the capacity"
     )
 
 
@@ -253,7 +253,7 @@ def test_a_bound_proves_that_a_heuristic_cannot_find_a_plan(refused):
     ) == (
         "in.csv: the buffers do not fit into 8 bytes; at least 10 bytes are needed; a capacity of "
         "10 bytes is needed. Raise the capacity; --usmp-algorithm=auto names buffers that do not "
-        "fit together."
+        "fit together"
     )
 
 
@@ -273,7 +273,7 @@ def test_no_plan_of_a_heuristic(refused):
     ) == (
         "in.csv: no plan was found within 8 bytes, nor a proof that there is none; at least 6 "
         "bytes are needed; a capacity of 10 bytes would be enough. Try --usmp-algorithm=auto, or "
-        "raise the capacity."
+        "raise the capacity"
     )
 
 
@@ -308,8 +308,8 @@ def test_no_plan_of_a_heuristic(refused):
         ),
         (
             ["--usmp-algorithm=best"],
-            'unknown algorithm "best"; known: auto, exact, greedy_by_size, greedy_by_conflicts, '
-            "hill_climb, no_sharing",
+            'unknown algorithm "best". Algorithms: auto, exact, greedy_by_size, '
+            "greedy_by_conflicts, hill_climb, no_sharing",
         ),
         (
             ["--usmp-algorithm=hill_climb", "--usmp-time-budget=10s"],
@@ -338,7 +338,7 @@ def test_options_of_buffers_without_buffers(refused):
     assert refused("plan", "model.tflite", "--capacity=1K") == (
         "--capacity belongs to --buffers; pools of a model have sizes of their own"
     )
-    assert refused("plan") == "name a model, or a CSV with --buffers (see tvmc plan --help)"
+    assert refused("plan") == "name a model, or a CSV with --buffers. See tvmc plan --help"
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ def test_run(tvmc, convolutions):
     [
         (
             ["--stream-input=nope"],
-            'tir.usmp.stream_inputs: the model has no input "nope"; it has image',
+            'tir.usmp.stream_inputs: the model has no input "nope". Its inputs: image',
         ),
         (
             ["--stream-output=probabilities"],

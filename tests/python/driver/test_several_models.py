@@ -229,7 +229,7 @@ _AS_IN = "name two or more entries, each once, as in --concurrent encode,step"
         ("", f"--concurrent : {_AS_IN}"),
         ("a,,b", f"--concurrent a,,b: {_AS_IN}"),
         ("a,b,a", f"--concurrent a,b,a: {_AS_IN}"),
-        ("a,c", 'concurrent entries a, c: there is no entry "c"; the entries are a, b'),
+        ("a,c", 'concurrent entries a, c: there is no entry "c". Entries: a, b'),
     ],
 )
 def test_concurrent_entries_that_are_refused(refused, models, value, message):

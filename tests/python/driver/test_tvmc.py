@@ -19,8 +19,7 @@ from support.commands import COMMANDS
 from support.small_digits import small_digits
 from usmp.driver.tvmc import main as tvmc_main
 
-CHOICES = ", ".join(f"'{command}'" for command in COMMANDS)
-SEE = "(see tvmc --help)"
+SEE = "See tvmc --help"
 
 
 @pytest.mark.slow
@@ -174,19 +173,23 @@ def test_interrupted_command_ends_as_shells_expect(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run"], "the following arguments are required: FILE (see tvmc run --help)"),
-        (["nope"], f"argument COMMAND: invalid choice: 'nope' (choose from {CHOICES}) {SEE}"),
-        (["--nope"], f"unrecognized arguments: --nope {SEE}"),
+        (["run"], "the following arguments are required: FILE. See tvmc run --help"),
+        (["nope"], f'unknown command "nope". Commands: {", ".join(COMMANDS)}. {SEE}'),
+        (
+            ["complie"],
+            'unknown command "complie". Did you mean "compile"? Commands: '
+            f"{', '.join(COMMANDS)}. {SEE}",
+        ),
+        (["--nope"], "unknown option --nope. Options: --help, --version"),
         (
             ["compile", "x.tflite", "--target=llvm", "-mcpu=cortex-m3"],
-            "unrecognized arguments: -mcpu=cortex-m3; say it in --target, in quotes, as in "
-            f'--target="llvm -mcpu=cortex-m3" {SEE}',
+            "unrecognized arguments: -mcpu=cortex-m3. Write it in --target, in quotes: "
+            f'--target="llvm -mcpu=cortex-m3". {SEE}',
         ),
     ],
 )
 def test_wrong_usage(refused, arguments, message):
-    # Python 3.12 no longer quotes the choices.
-    assert refused(*arguments).replace(CHOICES.replace("'", ""), CHOICES) == message
+    assert refused(*arguments) == message
 
 
 @pytest.mark.cc
@@ -212,7 +215,7 @@ def test_an_error_does_not_control_the_terminal(tmp_path):
     done = run(TVMC, "compile", name, cwd=tmp_path)
     assert done.stderr == "tvmc: error: \\x1b[31m\\u202eno .tflite: No such file or directory\n"
     done = run(TVMC, "compile", "x.tflite", "--\x1b[31m", cwd=tmp_path)
-    assert done.stderr == ("tvmc: error: unrecognized arguments: --\\x1b[31m (see tvmc --help)\n")
+    assert done.stderr == "tvmc: error: unknown option --\\x1b[31m\n  See tvmc compile --help\n"
 
 
 def test_long_names_leave_room_for_what_is_wrong(tmp_path):

@@ -57,7 +57,7 @@ def test_run(tvmc, convolutions):
     [
         (
             ["--stream-input=nope:hop=1"],
-            'tir.usmp.stream_inputs: the model has no input "nope"; it has image',
+            'tir.usmp.stream_inputs: the model has no input "nope". Its inputs: image',
         ),
         (
             ["--stream-input=image:hop=0"],
@@ -81,6 +81,5 @@ def test_run(tvmc, convolutions):
         ),
     ],
 )
-def test_errors(tvmc, convolutions, options, message):
-    outcome = tvmc("compile", convolutions, *options)
-    assert (outcome.status, outcome.stderr) == (1, f"tvmc: error: {message}\n")
+def test_errors(refused, convolutions, options, message):
+    assert refused("compile", convolutions, *options) == message

@@ -125,8 +125,8 @@ def test_the_io_pool_is_a_workspace_pool_with_its_name():
 
 REFUSED = [
     (("", [ANY]), "the name of the I/O pool is missing; name a workspace pool"),
-    (("x\n", [ANY, ONLY]), r'I/O pool "x\n" is no workspace pool; workspace pools: any, only'),
-    (("x",), "workspace pools: none; list them (--workspace-pools)"),
+    (("x\n", [ANY, ONLY]), r'I/O pool "x\n" is no workspace pool. Workspace pools: any, only'),
+    (("x",), "Workspace pools: none; list them (--workspace-pools)"),
     (("no", [ANY, NO]), 'I/O pool "no" has io=no, which keeps inputs and outputs out; leave out'),
     (
         (None, [ANY], [pool("f", "no", ConstantPoolInfo)]),

@@ -124,7 +124,7 @@ def test_without_usmp_its_greedy_planner_shares_and_nothing_else():
         ({"placement": "random"}, 'unknown placement "random" in tir.usmp.placement'),
         (
             {"code": "tiny"},
-            'unknown kind of code "tiny" in tir.usmp.code; supported: balanced, fast, small',
+            'unknown kind of code "tiny" in tir.usmp.code. Kinds: balanced, fast, small',
         ),
         (
             {"debug": "profile,trace"},

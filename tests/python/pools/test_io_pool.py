@@ -309,7 +309,7 @@ def test_an_io_pool_that_is_too_small():
     pools = CCM, pool("sram", 100)
     assert message_of(*pools, io_memory_pool="sram").startswith(
         "TVM USMP Error: the space available in the provided pools exceeded: inputs and outputs "
-        "need at least 256 bytes, but there are 100; the largest buffer is output (at least 256 "
+        "need at least 256 bytes, but there are 100. The largest buffer is output (at least 256 "
         'bytes)\n  pool "sram": size_hint_bytes=100\n'
     )
     with pytest.raises(DoesNotFitError) as error:
@@ -376,10 +376,10 @@ def test_what_is_refused():
         f'io=only of pool "sram": {NOT_PLANNED}'
     )
     assert message_of(CCM, SRAM, io_memory_pool="dma") == (
-        'I/O pool "dma" is no workspace pool; workspace pools: ccm, sram'
+        'I/O pool "dma" is no workspace pool. Workspace pools: ccm, sram'
     )
     assert message_of(io_memory_pool="sram") == (
-        'I/O pool "sram" is no workspace pool; workspace pools: none; list them (--workspace-pools)'
+        'I/O pool "sram" is no workspace pool. Workspace pools: none; list them (--workspace-pools)'
     )
     assert message_of(CCM, SRAM, io_memory_pool="sram", state_memory_pool="sram") == (
         'I/O pool "sram" is the state pool, which holds nothing but state; name another pool for '

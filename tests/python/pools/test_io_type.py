@@ -176,7 +176,10 @@ def test_several_models():
 
 
 def test_an_unknown_type():
-    with pytest.raises(ValueError, match=r'^unknown io_type "int4"; supported: float, quantized, '):
+    with pytest.raises(
+        ValueError,
+        match=r'^unknown io_type "int4"\. Did you mean "int8"\?',
+    ):
         usmp.build(import_tflite(tflite_model("int8", -3)), io_type="int4")
 
 

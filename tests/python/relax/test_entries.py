@@ -50,10 +50,11 @@ def test_entries_that_are_refused():
         'two entries are called "step"; rename one of them'
     )
     assert message(Two, concurrent_entries=[["step", "stop"]]) == (
-        'concurrent entries step, stop: there is no entry "stop"; the entries are encode, step'
+        'concurrent entries step, stop: there is no entry "stop". Did you mean "step"? '
+        "Entries: encode, step"
     )
     assert message(Two, entries=["step"], concurrent_entries=[["step", "encode"]]) == (
-        'concurrent entries step, encode: there is no entry "encode"; the only one is step'
+        'concurrent entries step, encode: there is no entry "encode". Entries: step'
     )
     assert message(Two, concurrent_entries=[["step"]]) == (
         "concurrent entries step: name two or more, each once"

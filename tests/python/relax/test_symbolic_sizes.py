@@ -108,11 +108,10 @@ def test_values_that_are_no_integers(value):
 def test_unknown_names():
     mod = model((size("batch"), size("sequence")))
     assert message_of(mod, {"sequense": 8}) == (
-        'the model has no size "sequense"; did you mean "sequence"?; its sizes are "batch", '
-        '"sequence"'
+        'the model has no size "sequense". Did you mean "sequence"? Its sizes: batch, sequence'
     )
     assert message_of(model((1, 4)), {"seq": 8}) == (
-        'the model has no size "seq"; all its shapes are fixed'
+        'the model has no size "seq". All its shapes are fixed'
     )
 
 

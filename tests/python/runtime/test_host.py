@@ -93,7 +93,7 @@ def test_input_is_not_written(interface, tmp_path):
     ("inputs", "message"),
     [
         ({}, 'input "x" is missing; the model\'s inputs: x: float32[1, 4]'),
-        ({"x": X, "z": X}, 'the model has no input "z"; its inputs: x: float32[1, 4]'),
+        ({"x": X, "z": X}, 'the model has no input "z". Its inputs: x: float32[1, 4]'),
         ({"x": X[0]}, 'input "x" is float32[4]; the model takes float32[1, 4]'),
         (
             {"x": X.astype(np.float64)},

@@ -63,7 +63,7 @@ def test_sizes_that_are_given():
         ({"x": array(3, 1)}, {}, 'size "n" is -1, by axis 1 of input "x"; the model takes 2 to 9'),
         ({"x": array(3)}, {}, 'input "x" is float32[3]; the model takes float32[seq, n + 2]'),
         ({}, {"n": 10}, 'size "n" is 10; the model takes 2 to 9'),
-        ({}, {"m": 10}, 'the model has no size "m"; its sizes: n, seq'),
+        ({}, {"m": 10}, 'the model has no size "m". Its sizes: n, seq'),
         ({}, {"n": True}, 'size "n" is a number, not True'),
     ],
 )
@@ -136,14 +136,14 @@ def test_faults_of_a_run(factory):
         assert str(error.value) == fault
     with pytest.raises(ValueError, match=r"takes float32\[1, 4, 4\] at seq=4"):
         factory.run({"x": array(1, 3, 4)}, sizes={"seq": 4})
-    with pytest.raises(ValueError, match=r'has no input "z"; its inputs: x: float32\[1, seq, 4'):
+    with pytest.raises(ValueError, match=r'has no input "z". Its inputs: x: float32\[1, seq, 4'):
         factory.run({"z": array(1, 3, 4)})
 
 
 @pytest.mark.cc
 def test_a_model_without_sizes_takes_none(tmp_path):
     module = usmp.load_archive(relu_archive(tmp_path)).load()
-    with pytest.raises(ValueError, match='the model has no size "seq"; its sizes: none'):
+    with pytest.raises(ValueError, match=r'the model has no size "seq"\. Its sizes: none'):
         module.run({"x": np.ones((1, 4), np.float32)}, sizes={"seq": 4})
 
 

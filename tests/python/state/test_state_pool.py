@@ -200,7 +200,7 @@ def test_the_memory_of_a_board():
 
 def test_a_board_without_that_memory():
     assert message_of("backup", board="mps2-an385") == (
-        'board mps2-an385 has no memory "backup"; its memories: flash, sram, psram'
+        'board mps2-an385 has no memory "backup". Its memories: flash, sram, psram'
     )
     assert message_of("flash", board="mps2-an385") == (
         'workspace pool "flash": board mps2-an385 can only read that memory; memories that it can '

@@ -258,7 +258,7 @@ def test_a_window_and_an_input_by_rows():
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        (["y:hop=1"], 'tir.usmp.stream_inputs: the model has no input "y"; it has x'),
+        (["y:hop=1"], 'tir.usmp.stream_inputs: the model has no input "y". Its inputs: x'),
         (
             ["x:hop=12"],
             'input "x" is a window of 12 rows, so that a hop of 12 leaves nothing to keep; give '

@@ -112,7 +112,7 @@ def test_runtime_cpp_goes_with_packed_functions_and_crt_with_c(compiled, model, 
         (["--runtime=cpp"], 'Runtime("cpp"), interface-api c: '),
         (["--runtime=crt", PACKED], 'Runtime("crt"), interface-api packed: '),
         (["--runtime=crt", "--target=c -interface-api=packed"], 'Runtime("crt"), interface-api pa'),
-        (["--runtime=rpc"], 'unknown runtime "rpc"; supported: "crt", "cpp"'),
+        (["--runtime=rpc"], 'unknown runtime "rpc". The C needs none. Runtimes: crt, cpp'),
     ):
         assert tvmc.main(["compile", str(model), *flags]) == 1
         assert reason in capfd.readouterr().err

@@ -140,8 +140,8 @@ def check_name(row: OldName) -> None:
 
 
 OF_C = (
-    "supported: -mcpu=; of TVM 0.18: -model=, -march=, -keys=, -device=, -tag=, -libs=, -host=, "
-    "-runtime=, -system-lib=, -executor=, -interface-api=, -unpacked-api=, -link-params=, "
+    "Options: -mcpu=. Options of TVM 0.18: -model=, -march=, -keys=, -device=, -tag=, -libs=, "
+    "-host=, -runtime=, -system-lib=, -executor=, -interface-api=, -unpacked-api=, -link-params=, "
     "-workspace-byte-alignment=, -constants-byte-alignment="
 )
 CMSIS_NN = next(row for row in TARGET_NAMES if row.verdict == MAPPED)
@@ -178,7 +178,7 @@ def test_c_takes_the_place_of_cmsis_nn(target, text):
         ("cmsis-nn -mattr=+nomve,c", 'target "cmsis-nn": -mattr=+nomve needs -mcpu'),
         (
             "cmsis-nn -keys=cpu, c",
-            'target "cmsis-nn -keys=cpu": unknown option "-keys=cpu"; of TVM 0.18: -mcpu=, '
+            'target "cmsis-nn -keys=cpu": unknown option "-keys=cpu". Options of TVM 0.18: -mcpu=, '
             "-mattr=, -debug_last_error=",
         ),
         (
@@ -187,10 +187,10 @@ def test_c_takes_the_place_of_cmsis_nn(target, text):
             'one CPU; write "c" or "llvm"',
         ),
         ("c,llvm", "2 targets run the model's main function; name one of c, llvm"),
-        ("c -nope=1", f'target "c -nope=1": unknown option "-nope=1"; {OF_C}'),
+        ("c -nope=1", f'target "c -nope=1": unknown option "-nope=1". {OF_C}'),
         (
             "c -mtriple=x",
-            f'target "c -mtriple=x": unknown option "-mtriple=x" (of target "llvm"); {OF_C}',
+            f'target "c -mtriple=x": unknown option "-mtriple=x" (of target "llvm"). {OF_C}',
         ),
         (
             "c -executor=graph -keys=cpu -runtime=rpc",
@@ -198,7 +198,7 @@ def test_c_takes_the_place_of_cmsis_nn(target, text):
             "executor; leave it out;\n-runtime=rpc: the C needs no runtime: leave it out",
         ),
         ({"kind": "c", "x": 1}, "target \"{'kind': 'c', 'x': 1}\": unknown option "
-         f'"-x=1"; {OF_C}'),
+         f'"-x=1". {OF_C}'),
         ('{"kind": "c"', "unknown target \"{\"kind\": \"c\"\": it is no JSON: Expecting ',' "
          "delimiter: line 1 column 13 (char 12)"),
         ("{}", 'unknown target "{}": it has no kind, as {"kind": "c"}'),
@@ -285,15 +285,15 @@ def test_a_json_list():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("cmsis_nn", "did you mean cmsis-nn? supported: c, llvm"),
-        ("my-npu", "supported: c, llvm"),
+        ("cmsis_nn", 'Did you mean "cmsis-nn"? Targets: c, llvm'),
+        ("my-npu", "Targets: c, llvm"),
     ],
 )
 def test_a_misspelt_name(name, message):
     with pytest.raises(ValueError) as error:
         check_accelerators([name])
     begin = f'unknown target "{name}": no patterns of an accelerator have this name'
-    assert str(error.value).startswith(f"{begin} (docs/accelerators.md); ")
+    assert str(error.value).startswith(f"{begin} (docs/accelerators.md). ")
     assert message in str(error.value)
 
 

@@ -254,7 +254,7 @@ def test_outputs_are_found_by_both_names(tmp_path):
         ),
         (
             {"image": "float32"},
-            'dtype_dict: the model has no input "image"; its inputs: x: float32',
+            'dtype_dict: the model has no input "image". Its inputs: x: float32',
         ),
     ],
 )
@@ -400,7 +400,7 @@ def test_options_of_a_target(model):
             {"c": {"mcpu": "cortex-m4"}},
             "additional_target_options: target={'kind': 'c'} is no text; write the options into it",
         ),
-        ("c", {"c": {"mcpu": "cortex-m44"}}, "target c: unknown -mcpu=cortex-m44; "),
+        ("c", {"c": {"mcpu": "cortex-m44"}}, "target c: unknown -mcpu=cortex-m44. Did"),
     ],
     ids=["other", "twice", "dict", "core"],
 )

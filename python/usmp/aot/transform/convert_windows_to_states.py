@@ -44,6 +44,7 @@ from usmp.relax.windows.keep_windows import (
     with_kept_windows,
 )
 from usmp.relax.windows.slides import Slide, Slides, input_slide, kept_rows, slides_of
+from usmp.support.text.known_names import unknown_name
 from usmp.tir.nodes import nodes_of
 from usmp.tir.op_names import op_name
 
@@ -156,9 +157,8 @@ def _windows(main: relax.Function, hops: Mapping[str, int]) -> dict[Var, Slide]:
                 f"leave the hop out of {OPTION}"
             )
         if name not in params:
-            raise ValueError(
-                f'{OPTION}: the model has no input "{name}"; it has {", ".join(params) or "none"}'
-            )
+            problem = f'{OPTION}: the model has no input "{name}"'
+            raise ValueError(unknown_name(problem, name, params, "Its inputs"))
         slide = input_slide(params[name], hop)
         if slide is None:
             raise ValueError(

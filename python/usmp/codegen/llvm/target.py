@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 
 import tvm
 from tvm.target import Target
 from tvm.target import codegen as llvm
+
+from usmp.support.text.known_names import unknown_name
 
 _ARCHITECTURES = re.compile(
     r"(arm|thumb)(v\d[\w.]*)?|aarch64|arm64|riscv32|riscv64|x86_64|i[3-6]86"
@@ -41,9 +42,10 @@ def check_llvm_target(target: Target) -> None:
             "x86 or aarch64, as thumbv7m-none-eabi, riscv32-unknown-none-elf or x86_64-linux-gnu"
         )
     if not llvm.llvm_is_valid_cpu(cpu, triple):
-        raise ValueError(
-            f"target llvm: -mcpu={cpu} is no CPU of -mtriple={triple}{_near(cpu, triple)}"
-        )
+        problem = f"target llvm: -mcpu={cpu} is no CPU of -mtriple={triple}"
+        known = [str(name) for name in llvm.llvm_get_cpu_archlist(_plain(triple))]
+        see = f"See llc -mtriple={triple} -mcpu=help"
+        raise ValueError(unknown_name(problem, cpu, known, "CPUs", see))
     features = _require_features(triple, cpu, [str(f) for f in target.attrs.get("mattr") or []])
     _check_width(triple, cpu, features)
     _check_abi(triple, features, target.attrs.get("mabi"))
@@ -52,12 +54,6 @@ def check_llvm_target(target: Target) -> None:
 
 def _architecture(triple: str) -> str:
     return triple.split("-")[0].lower()
-
-
-def _near(cpu: str, triple: str) -> str:
-    known = [str(name) for name in llvm.llvm_get_cpu_archlist(_plain(triple))]
-    near = get_close_matches(cpu, known, cutoff=0.8)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def _plain(triple: str, cpu: str = _GENERIC, features: list[str] | None = None) -> Target:
@@ -96,8 +92,8 @@ def _check_abi(triple: str, features: set[str], abi: str | None) -> None:
     if architecture not in _RISCV_ABIS:
         raise ValueError(f"target llvm: -mabi={abi} is for RISC-V, not for -mtriple={triple}")
     if abi not in _RISCV_ABIS[architecture]:
-        known = ", ".join(_RISCV_ABIS[architecture])
-        raise ValueError(f"target llvm: unknown -mabi={abi} for {architecture}; known: {known}")
+        problem = f"target llvm: unknown -mabi={abi} for {architecture}"
+        raise ValueError(unknown_name(problem, abi, _RISCV_ABIS[architecture], "ABIs"))
     extension = abi[-1] if abi[-1] in "efd" else "i"
     if extension not in features:
         raise ValueError(
@@ -110,9 +106,10 @@ def _check_float_abi(cpu: str, features: set[str], abi: str | None) -> None:
     if abi is None:
         return
     if abi not in _FLOAT_ABIS:
+        problem = f"target llvm: unknown -mfloat-abi={abi}"
         raise ValueError(
-            f"target llvm: unknown -mfloat-abi={abi}; known: {', '.join(_FLOAT_ABIS)}; code for "
-            "soft can use a floating-point unit"
+            f"{unknown_name(problem, abi, _FLOAT_ABIS, 'ABIs')}. Code for soft can use a "
+            "floating-point unit"
         )
     if abi == "hard" and "mclass" in features and "fpregs" not in features:
         raise ValueError(f"target llvm: -mfloat-abi=hard: {cpu} has no floating-point registers")

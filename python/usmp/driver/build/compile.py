@@ -19,6 +19,7 @@ from usmp.driver.output import written
 from usmp.driver.terminal.help import Rare, add_command
 from usmp.driver.terminal.progress import add_quiet_option, stages
 from usmp.driver.terminal.search import note_interrupted_search
+from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import printable
 
 OUTPUT_FORMATS = ("mlf",)
@@ -119,8 +120,8 @@ def compile_model(options: argparse.Namespace) -> None:
 def check_output_format(name: str) -> None:
     """Raise UsageError if there is no output format of this name."""
     if name not in OUTPUT_FORMATS:
-        supported = ", ".join(OUTPUT_FORMATS)
-        raise UsageError(f'unknown output format "{name}"; supported: {supported}')
+        problem = f'unknown output format "{name}"'
+        raise UsageError(unknown_name(problem, name, OUTPUT_FORMATS, "Formats"))
 
 
 def _note_missing_reference(metadata: Mapping[str, Any]) -> Iterator[str]:

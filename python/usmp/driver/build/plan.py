@@ -89,7 +89,7 @@ def plan_model(options: argparse.Namespace) -> None:
         return
     _check_map(options, shown_as)
     if not options.FILE:
-        raise UsageError("name a model, or a CSV with --buffers (see tvmc plan --help)")
+        raise UsageError("name a model, or a CSV with --buffers. See tvmc plan --help")
     if options.capacity:
         raise UsageError(
             "--capacity belongs to --buffers; pools of a model have sizes of their own"

@@ -13,6 +13,7 @@ from usmp.driver.options.model_files import check_is_none_of
 from usmp.driver.output import written
 from usmp.names import REPORTS
 from usmp.support.distribution import install_command
+from usmp.support.text.known_names import unknown_name
 
 _DRAWN = (".html", ".svg", ".png")
 """Endings of reports that need the optional dependencies `report`."""
@@ -109,6 +110,7 @@ def _ending(path: str) -> str:
     name = os.path.basename(path).lower()
     endings = [ending for ending in REPORTS if name.endswith(ending)]
     if not endings:
-        known = ", ".join(REPORTS)
-        raise UsageError(f"{path}: unknown kind of report; end its name with one of {known}")
+        ending = os.path.splitext(name)[1] or name
+        problem = f'{path}: unknown kind of report "{ending}"'
+        raise UsageError(unknown_name(problem, ending, REPORTS, "Endings"))
     return max(endings, key=len)

@@ -31,6 +31,7 @@ from usmp.names import (
     SMALL,
     STREAM_OPERATORS,
 )
+from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import printable, shown
 from usmp.tvm018 import COMPILE_FLAGS, REFUSED, find
 from usmp.tvm018.old_name import tell_all
@@ -321,9 +322,8 @@ def _dimension(text: str, common: Sequence[str]) -> Dimension:
         known = tuple(option.values) if option is not None and option.values else values
     for value in values:
         if value not in known:
-            raise UsageError(
-                f'--vary {shown(text)}: {name} takes {", ".join(known)}, not "{shown(value)}"'
-            )
+            problem = f'--vary {shown(text)}: {name} cannot be "{shown(value)}"'
+            raise UsageError(unknown_name(problem, value, known, "Values"))
     for value in values:
         parse_build(_current(dimension.arguments(value), common))
     return dimension
@@ -351,10 +351,14 @@ def _option(name: str) -> str:
     try:
         _action(f"--{name}")
     except KeyError:
-        raise UsageError(
-            f'--vary: there is no option "{shown(name)}"; name a pass option (tvmc list '
-            "pass-configs), as optimize, or an option of tvmc compile, as target-c-mcpu"
-        ) from None
+        flags = (flag.removeprefix("--") for a in _parser()._actions for flag in a.option_strings)
+        known = [*(option.removeprefix(_PASS_PREFIX) for option in PASS_OPTIONS), *flags]
+        see = (
+            "Name a pass option (tvmc list pass-configs), such as optimize, or an option of tvmc "
+            "compile, such as target-c-mcpu"
+        )
+        problem = f'--vary: there is no option "{shown(name)}"'
+        raise UsageError(unknown_name(problem, name, known, "Options", see)) from None
     return f"--{name}"
 
 

@@ -11,6 +11,7 @@ from usmp.driver.errors import UsageError
 from usmp.driver.options.byte_count import BYTES, INT64_MAX, byte_count, bytes_option
 from usmp.names import BOARDS, CORES, RISCV_CORES
 from usmp.parts import PARTS
+from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import shown
 
 ALL = "all"
@@ -81,8 +82,8 @@ def places(options: argparse.Namespace) -> list[Place]:
         named += _named(options.boards)
     if not named:
         raise UsageError(
-            "name what the model has to fit: --max-ram, --max-flash, --boards or --board-memory "
-            "(see tvmc check --help)"
+            "name what the model has to fit: --max-ram, --max-flash, --boards or --board-memory. "
+            "See tvmc check --help"
         )
     names = [place.name for place in named]
     for name in names:
@@ -104,10 +105,9 @@ def _place(name: str) -> Place:
     if name in PARTS:
         part = PARTS[name]
         return Place(name, part.core, part.ram_bytes, part.flash_bytes, part.source)
-    raise UsageError(
-        f'--boards: unknown board "{shown(name)}"; tvmc list boards and tvmc list parts show '
-        "those that are known, and --board-memory describes others"
-    )
+    see = "See tvmc list boards and tvmc list parts. Describe others with --board-memory"
+    problem = f'--boards: unknown board "{shown(name)}"'
+    raise UsageError(unknown_name(problem, name, [*BOARDS, *PARTS], "Boards", see))
 
 
 def _described(text: str) -> Place:
@@ -124,8 +124,8 @@ def _described(text: str) -> Place:
     sizes = [_bytes(text, values[key]) for key in ("ram", "flash")]
     core = values.get("core", "")
     if core and core.split("+")[0] not in CORES and core not in RISCV_CORES:
-        known = ", ".join([*CORES, *RISCV_CORES])
-        raise _malformed(text, f'core "{shown(core)}" is not one of {known}')
+        problem = f'--board-memory {shown(text)}: unknown core "{shown(core)}"'
+        raise UsageError(unknown_name(problem, core, [*CORES, *RISCV_CORES], "Cores"))
     return Place(name.strip(), core, sizes[0], sizes[1], "the command line")
 
 

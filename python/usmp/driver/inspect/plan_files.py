@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from usmp.driver.build.plan_archive import ARCHIVE
 from usmp.driver.errors import UsageError, file_error
 from usmp.driver.output import check_readable
+from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import shown
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def matching_modules(
     names = [key for key in after if key in before] if name is None else [name]
     for side, plans in (("before", before), ("after", after)):
         if not names or names[0] not in plans:
-            names_in_file = ", ".join(json.dumps(shown(key)) for key in plans if key) or "no names"
             fault = f'has no module "{shown(name)}"' if name else "shares no module with the other"
-            raise UsageError(f"the build {side} {fault}; its modules: {names_in_file}")
+            known = [key for key in plans if key]
+            raise UsageError(unknown_name(f"the build {side} {fault}", name, known, "Its modules"))
     return [(key, before[key], key, after[key]) for key in names]

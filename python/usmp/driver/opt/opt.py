@@ -49,7 +49,7 @@ examples:
   usmp-opt - --split-input-file < several.py
       modules that lines "# -----" divide, one after the other
 
-exit status: 0 if all went well, 1 after an error, which is one line on stderr."""
+exit status: 0 if all went well, 1 after an error, which is on stderr."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

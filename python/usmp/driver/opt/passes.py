@@ -17,6 +17,7 @@ from usmp.boards.plan_for_board import PlanForBoard
 from usmp.current_context import PASSES
 from usmp.driver.errors import UsageError
 from usmp.objects.target.targets import parse_targets
+from usmp.support.text.known_names import unknown_name
 
 _ONE = re.compile(r"\s*([\w.]+)\s*(?:\{([^{}]*)\})?\s*(,|$)")
 _OF_TVM = re.compile(r"(relax|tirx|s_tir)\.transform\.(\w+)")
@@ -71,8 +72,8 @@ def _make(name: str, text: str) -> Pass:
         if not separator:
             raise UsageError(f'pass {name}: write "{setting}" as KEY=VALUE')
         if key not in known:
-            options_text = ", ".join(known) or "none"
-            raise UsageError(f'pass {name}: unknown option "{key}"; options: {options_text}')
+            problem = f'pass {name}: unknown option "{key}"'
+            raise UsageError(unknown_name(problem, key, known, "Options"))
         options[key] = _value(key, value, known[key])
     missing = [
         key
@@ -101,10 +102,11 @@ def _maker(name: str) -> Callable[..., Any]:
         if callable(make):
             tvm_make: Callable[..., Any] = make
             return tvm_make
-    raise UsageError(
-        f'unknown pass "{name}"; usmp-opt --list-passes shows those of usmp, and those of TVM are '
-        "relax.transform.NAME, tirx.transform.NAME and s_tir.transform.NAME"
+    see = (
+        "See usmp-opt --list-passes. Passes of TVM are relax.transform.NAME, tirx.transform.NAME "
+        "and s_tir.transform.NAME"
     )
+    raise UsageError(unknown_name(f'unknown pass "{name}"', name, known, "Passes", see))
 
 
 def _options_of(make: Callable[..., Any]) -> dict[str, inspect.Parameter]:

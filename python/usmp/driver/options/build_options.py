@@ -33,6 +33,7 @@ from usmp.driver.terminal.progress import ProgressCallback, planning_stage
 from usmp.driver.terminal.search import add_time_budget_option, command_deadline, watched_search
 from usmp.driver.without_torch import without_torch
 from usmp.names import C_NAMES, DEFAULT_MODULE, FLOAT, IO_TYPES, MODEL_NAMES, PROFILE
+from usmp.support.text.known_names import unknown_name
 from usmp.tvm018.old_name import TRUE, parse_truth
 
 EXECUTORS = ("aot",)
@@ -216,9 +217,8 @@ def build_arguments(
     The body runs within the PassContext and the planning session of the options.
     """
     if options.executor not in EXECUTORS:
-        raise UsageError(
-            f'unknown executor "{options.executor}"; supported: {", ".join(EXECUTORS)}'
-        )
+        problem = f'unknown executor "{options.executor}"'
+        raise UsageError(unknown_name(problem, options.executor, EXECUTORS, "Executors"))
     check_model_files(options)
     check_state_options(options)
     stage("loading TVM")

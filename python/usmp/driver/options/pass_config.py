@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Collection, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from usmp.driver.errors import UsageError
 from usmp.names import LIST_TYPE, PASS_OPTIONS
+from usmp.support.text.known_names import unknown_name
 from usmp.tvm018.current_options import current_options, refusal, setting_text, words_of
 from usmp.tvm018.old_name import WrittenName, parse_truth, tell_all
 from usmp.tvm018.pass_options import BESIDE_ENABLE, CMSIS_NN_CONFIG, ENABLE
@@ -98,7 +98,9 @@ def pass_context(settings: Sequence[str], disabled_pass: Sequence[str] = ()) -> 
         name, value = split_setting(setting)
         name = _current_name(name, known)
         if name not in known:
-            raise UsageError(_unknown(name))
+            problem = f'unknown pass option "{name}"'
+            see = "See tvmc list pass-configs for those of the planner"
+            raise UsageError(unknown_name(problem, name, PASS_OPTIONS, "Pass options", see))
         new = _value(name, value, known[name])
         # Several flags may each name some of a list, as --profile does.
         is_repeated_list = known[name] == LIST_TYPE and name in config
@@ -116,15 +118,6 @@ def _known_options() -> dict[str, str]:
     types = {str(k): str(v["type"]) for k, v in PassContext.list_configs().items()}
     # Options of TVM 0.18 are registered with type Any; only the option of CMSIS-NN is read.
     return {name: kind for name, kind in types.items() if kind != "Any" or name == CMSIS_NN_CONFIG}
-
-
-def _unknown(name: str) -> str:
-    """Return the error message for an unknown option, with the closest known name."""
-    last_words = {known.rpartition(".")[2]: known for known in PASS_OPTIONS}
-    close = get_close_matches(name.rpartition(".")[2], last_words, n=1)
-    suggestion = f"; did you mean {last_words[close[0]]}?" if close else ""
-    ours = ", ".join(sorted(PASS_OPTIONS))
-    return f'unknown pass option "{name}"{suggestion}; those of the planner are {ours}'
 
 
 def _current_name(name: str, known: Collection[str]) -> str:

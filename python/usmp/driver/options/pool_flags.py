@@ -26,6 +26,7 @@ from usmp.driver.options.pool_keys import (
     Setting,
 )
 from usmp.driver.terminal.help import Rare
+from usmp.support.text.known_names import unknown_name
 
 _POOL_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _NAMED_FLAG = re.compile(r"(--usmp-(?:workspace|parameter)-pool-)([^=]+)(?:=(.*))?", re.DOTALL)
@@ -265,8 +266,11 @@ def _in_listed_order(
     for name, values in settings.items():
         if name not in names:
             (first, *_) = values.values()
-            problem = f"is not in {flag}={lists[0]}" if lists else f"needs {flag}={name}"
-            raise UsageError(f'{first.written}: pool "{name}" {problem}')
+            problem = f'{first.written}: pool "{name}"'
+            if not lists:
+                raise UsageError(f"{problem} needs {flag}={name}")
+            problem += f" is not in {flag}={lists[0]}"
+            raise UsageError(unknown_name(problem, name, names, "Pools"))
     return {name: settings.get(name, {}) for name in names}
 
 
@@ -288,7 +292,8 @@ def _rfc_specification(flag: str, specification: str) -> PoolSettings:
     for part in filter(None, map(str.strip, specification.split(";"))):
         key, separator, value = (piece.strip() for piece in part.partition("="))
         if key not in KEYS:
-            raise UsageError(f'{flag}: unknown key "{key}"; known: {", ".join(KEYS)}')
+            problem = f'{flag}: unknown key "{key}"'
+            raise UsageError(unknown_name(problem, key, KEYS, "Keys"))
         if key in settings:
             raise UsageError(f'{flag}: "{key}" is given twice')
         if (key == INTERNAL) == bool(separator):

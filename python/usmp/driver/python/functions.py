@@ -21,6 +21,7 @@ from usmp.driver.run.output_names import Outputs
 from usmp.driver.run.times import measured_times
 from usmp.driver.tvm018.arguments import check_format, check_old_arguments
 from usmp.names import FLOAT, MODEL_NAMES
+from usmp.support.text.known_names import unknown_name
 from usmp.tvm018.reasons import TUNING
 
 if TYPE_CHECKING:
@@ -266,7 +267,8 @@ def run(
     from usmp.driver.run.run import FILL_MODES
 
     if fill_mode not in FILL_MODES:
-        raise UsageError(f'unknown fill mode "{fill_mode}"; supported: {", ".join(FILL_MODES)}')
+        problem = f'unknown fill mode "{fill_mode}"'
+        raise UsageError(unknown_name(problem, fill_mode, FILL_MODES, "Fill modes"))
     if repeat < 1 or number < 1:
         raise UsageError(f"repeat and number must be at least 1, not {repeat} and {number}")
     with tvmc_exceptions():

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from usmp.driver.errors import UsageError
+from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import shown
 
 if TYPE_CHECKING:
@@ -28,14 +29,14 @@ def check_input_types(mod: IRModule, expected: Mapping[str, str]) -> None:
         a name belongs to no input, or an input has another type.
     """
     types = _input_types(mod)
-    listed = ", ".join(f"{shown(name)}: {' or '.join(dtypes)}" for name, dtypes in types.items())
+    texts = {name: f"{shown(name)}: {' or '.join(dtypes)}" for name, dtypes in types.items()}
     for name, dtype in expected.items():
         actual = types.get(name)
         if actual is None:
-            raise UsageError(
-                f'dtype_dict: the model has no input "{shown(str(name))}"; its inputs: {listed}'
-            )
+            problem = f'dtype_dict: the model has no input "{shown(str(name))}"'
+            raise UsageError(unknown_name(problem, name, texts, "Its inputs", texts=texts))
         if [str(dtype)] != actual:
+            listed = ", ".join(texts.values())
             raise UsageError(
                 f'dtype_dict: input "{shown(name)}" is {" or ".join(actual)} in the file, not '
                 f"{shown(str(dtype))}; its inputs: {listed}; convert the model where it is "

@@ -10,6 +10,7 @@ from usmp.driver.errors import UsageError
 from usmp.runtime import Archive, BuildError
 from usmp.runtime.compare import first_difference
 from usmp.runtime.reference import NoReference, load_reference
+from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import printable, shown
 
 Tensors = Mapping[str, np.ndarray]
@@ -83,8 +84,9 @@ def check_outputs(
 def _check_names(outputs: Sequence[str], expected: Sequence[str]) -> None:
     missing = [name for name in outputs if name not in expected]
     unknown = [name for name in expected if name not in outputs]
-    if missing or unknown:
-        problem = f'lack output "{missing[0]}"' if missing else f'have an unknown "{unknown[0]}"'
-        raise UsageError(
-            f"the expected outputs {problem}; the model's outputs: {', '.join(outputs)}"
-        )
+    if missing:
+        problem = f'the expected outputs lack output "{missing[0]}"'
+        raise UsageError(unknown_name(problem, missing[0], expected, "They have"))
+    if unknown:
+        problem = f'the expected outputs have an unknown "{unknown[0]}"'
+        raise UsageError(unknown_name(problem, unknown[0], outputs, "The model's outputs"))

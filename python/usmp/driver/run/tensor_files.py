@@ -16,6 +16,7 @@ from usmp.driver.errors import UsageError, file_error
 from usmp.driver.output import written
 from usmp.driver.run.output_names import Outputs
 from usmp.driver.run.tensors import load_tensors, npz_content
+from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import shown
 
 Infos = Mapping[str, Mapping[str, Any]]
@@ -139,9 +140,8 @@ def _tensor_file(value: str, infos: Infos, option: str) -> TensorFile:
         return file
     if name is None and "=" in path and not Path(path).exists():
         unknown = path.partition("=")[0]
-        raise UsageError(
-            f'{option} {value}: the model has no {noun} "{unknown}"; its {noun}s: {known}'
-        )
+        problem = f'{option} {value}: the model has no {noun} "{unknown}"'
+        raise UsageError(unknown_name(problem, unknown, names, f"Its {noun}s"))
     if name is None and len(names) != 1:
         example = f"{names[0] if names else 'NAME'}={path}"
         raise UsageError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TextIO
 
 from usmp.support.process.address_space import out_of_memory
@@ -10,20 +11,21 @@ from usmp.support.text.plain_text import printable, shown
 
 _LONGEST_PART = 1000
 _MOST_LINES = 12
+_LINE = 100
+"""Most characters of a line that is not broken behind semicolons."""
+_BREAK = re.compile(r'(?<=[.?!]) (?=[A-Z"])|(?<=;) ')
+"""A space behind a sentence, or behind a semicolon."""
 
 
 def tell(error: Exception, has_extension: bool, stderr: TextIO, program: str = "tvmc") -> None:
-    """Print an error on stderr, with its position if it is in a user's Python file.
-
-    A terminal gets up to `_MOST_LINES` lines of the message, any other stream a single line.
-    """
+    """Print an error on stderr, a sentence a line, with its position in a user's Python file."""
     # Import late, because commands start faster without these modules.
     from traceback import print_exception
 
     from usmp.support.user_code import place_in_user_code, wants_backtrace
 
     place = place_in_user_code(error) if has_extension else None
-    text = "\n  ".join(_lines(error)) if stderr.isatty() else one_line(error)
+    text = "\n  ".join(_lines(error))
     if wants_backtrace():
         print_exception(error, file=stderr)
     if place:
@@ -33,21 +35,38 @@ def tell(error: Exception, has_extension: bool, stderr: TextIO, program: str = "
 
 
 def one_line(error: Exception) -> str:
-    """Return the first paragraph of the message in one line, without TVM's text for its developers.
-
-    Shorten the last line on its own, because it is the advice, and a long list may precede it.
-    """
-    *lines, last = _paragraph(error)
-    parts = (" ".join(" ".join(lines).split()), " ".join(last.split()))
-    return " ".join(_shortened(part) for part in parts if part) or type(error).__name__
+    """Return the message in one line, without TVM's text for its developers."""
+    *lines, last = _lines(error)
+    ended = " ".join(line if line[-1] in ".:;?" else f"{line}." for line in lines)
+    return " ".join(filter(None, (_shortened(ended), last)))
 
 
 def _lines(error: Exception) -> list[str]:
-    """Return the lines of the first paragraph, without middle lines if there are too many."""
-    lines = [_shortened(line.strip()) for line in _paragraph(error) if line.strip()]
+    """Return the sentences of the first paragraph, without middle lines if there are too many.
+
+    Keep the last line, because it is the advice, and a long list may precede it.
+    """
+    lines = [line for line in map(str.strip, _paragraph(error)) if line]
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 2], "...", lines[-1]]
-    return lines or [type(error).__name__]
+    texts = (text for line in lines for text in _sentences(line))
+    return [_shortened(text) for text in texts if text] or [type(error).__name__]
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a line, and the parts of a long one, but do not break quoted names."""
+    start = 0
+    for space in _BREAK.finditer(text):
+        part = text[start : space.start()]
+        is_open = part.count('"') % 2 or part.count("(") != part.count(")")
+        if not is_open and (part[-1] != ";" or len(text) > _LINE):
+            yield _without_period(part)
+            start = space.end()
+    yield _without_period(text[start:])
+
+
+def _without_period(text: str) -> str:
+    return text if text.endswith("..") else text.removesuffix(".")
 
 
 def _paragraph(error: Exception) -> list[str]:

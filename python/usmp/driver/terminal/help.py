@@ -12,6 +12,8 @@ from typing import Any, NoReturn
 
 from usmp.driver.errors import UsageError
 from usmp.names import TARGET_OPTIONS
+from usmp.support.text.known_names import unknown_name
+from usmp.support.text.plain_text import shown
 from usmp.tvm018 import TARGET_OPTION_ROWS
 
 _NAMES = {
@@ -20,9 +22,6 @@ _NAMES = {
 }
 _OF_A_TARGET = re.compile(rf"unrecognized arguments:.* -({'|'.join(sorted(_NAMES))})=")
 """Error about an option that a shell split from its target because quotes are missing."""
-
-_MOST_FLAGS = 3
-"""Most flags that an error lists for an abbreviated flag."""
 
 HELP_DESTINATIONS = ("help", "help_all")
 """Destinations of the options that print the help and end."""
@@ -43,9 +42,12 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse as argparse does, but collect all FILEs."""
         options, remaining = super().parse_known_args(args, namespace)
+        flags = [flag for flag in self._option_string_actions if flag.startswith("--")]
         for text in remaining:
-            if full := self._flags_that_begin_as(text.partition("=")[0]):
-                self.error(f"unrecognized arguments: {text}; write {' or '.join(full)} in full")
+            if text.startswith("--"):
+                problem, name = f"unknown option {text}", text.partition("=")[0]
+                see = f"See {self.prog} --help"
+                raise UsageError(unknown_name(problem, name, flags, "Options", see))
         if (
             self.takes_files_anywhere
             and remaining
@@ -54,10 +56,14 @@ class Parser(argparse.ArgumentParser):
             options.FILE, remaining = [*options.FILE, *remaining], []
         return options, remaining
 
-    def _flags_that_begin_as(self, name: str) -> list[str]:
-        """Return the flags with this prefix, or none if there are more than `_MOST_FLAGS`."""
-        flags = [flag for flag in self._option_string_actions if flag.startswith(name)]
-        return flags if len(flags) <= _MOST_FLAGS and name.startswith("--") else []
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Check that a value is one of the choices, and suggest the closest ones if not."""
+        if action.choices is not None and value not in action.choices:
+            is_command = isinstance(action, argparse._SubParsersAction)
+            problem = f'{"unknown command" if is_command else "invalid choice"} "{shown(value)}"'
+            heading = "Commands" if is_command else "Choices"
+            message = unknown_name(problem, value, list(action.choices), heading)
+            raise argparse.ArgumentError(None if is_command else action, message)
 
     def format_help(self, shows_all: bool = False) -> str:
         """Return the help: the usage, groups of options, examples.
@@ -111,8 +117,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         if _OF_A_TARGET.search(message):
-            message += '; say it in --target, in quotes, as in --target="llvm -mcpu=cortex-m3"'
-        raise UsageError(f"{message} (see {self.prog} --help)")
+            message += '. Write it in --target, in quotes: --target="llvm -mcpu=cortex-m3"'
+        raise UsageError(f"{message}. See {self.prog} --help")
 
 
 class _HelpAll(argparse.Action):

@@ -9,10 +9,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from usmp.driver.errors import UsageError
 from usmp.driver.terminal.interrupts import deferred_interrupts
 from usmp.driver.terminal.progress import ProgressCallback
+from usmp.names import ALGORITHMS
 from usmp.support.deadline import Deadline, deadline_after, earliest, has_passed
 from usmp.support.text.durations import parse_duration
+from usmp.support.text.known_names import unknown_name
 
 if TYPE_CHECKING:
     from usmp.algorithms.search import Watch
@@ -106,11 +109,16 @@ def search_plan(
 
     Raises
     ------
+    UsageError
+        there is no algorithm of this name.
     KeyboardInterrupt
         Ctrl-C came before there was a plan, or there is neither a plan nor a `refusal`.
     Exception
         there is no plan; `refusal` returned this error.
     """
+    if algorithm not in ALGORITHMS:
+        what = f'unknown algorithm "{algorithm}"'
+        raise UsageError(unknown_name(what, algorithm, ALGORITHMS, "Algorithms"))
     stage("loading the solver")
     from usmp_solver.solver import SEARCHES, solve
 

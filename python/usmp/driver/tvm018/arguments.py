@@ -7,6 +7,7 @@ from pathlib import Path
 
 from usmp.driver.errors import UsageError
 from usmp.driver.tvm018.flags import check_none_refused, split_values
+from usmp.support.text.known_names import unknown_name
 from usmp.tvm018 import ACCEPTED, SECTIONS, OldName, find
 from usmp.tvm018.model_formats import FORMAT_ENDINGS, MODEL_FORMAT
 from usmp.tvm018.old_name import WrittenName, tell_all
@@ -66,9 +67,11 @@ def check_format(file: str | Path, model_format: str) -> None:
     row = find(MODEL_FORMAT, MODEL_FORMAT[0].name, model_format, [str(file)])
     if row is not None and row.verdict == ACCEPTED:
         return
-    supported = ", ".join(f"{name} ({ending})" for name, ending in FORMAT_ENDINGS.items())
-    reason = f"supported: {supported}" if row is None else row.reason
-    raise UsageError(f'{file}: the file is not of format "{model_format}"; {reason}')
+    problem = f'{file}: the file is not of format "{model_format}"'
+    if row is not None:
+        raise UsageError(f"{problem}; {row.reason}")
+    texts = {name: f"{name} ({ending})" for name, ending in FORMAT_ENDINGS.items()}
+    raise UsageError(unknown_name(problem, model_format, texts, "Formats", texts=texts))
 
 
 def no_attribute(owner: str, name: str, prefix: str = "") -> AttributeError:

@@ -176,7 +176,7 @@ def _split_flag(
         values = list(_values(arguments[1:]))
         return name, [" ".join(values)], 1 + len(values)
     if not list(_values(following)):
-        raise UsageError(f"argument {name}: expected one argument (see tvmc {command} --help)")
+        raise UsageError(f"argument {name}: expected one argument. See tvmc {command} --help")
     return name, split_values(arity, following[0]), 2
 
 

@@ -13,6 +13,7 @@ from usmp.objects.arguments.named_options import GoneAttribute, NamedOptions
 from usmp.objects.attributes.module_attributes import EXECUTOR_ATTR
 from usmp.objects.ffi_object import FFIObject
 from usmp.support.alignment import is_alignment
+from usmp.support.text.known_names import unknown_name
 from usmp.tvm018 import EXECUTOR, find
 from usmp.tvm018.executor_runtime import LINK_PARAMS
 
@@ -71,11 +72,11 @@ class Executor(NamedOptions, FFIObject):
             row = find(EXECUTOR, f'Executor("{name}")')
             if row is not None:
                 raise ValueError(row.sentence())
-            raise ValueError(f'unknown executor "{name}"; supported: "aot"')
+            raise ValueError(unknown_name(f'unknown executor "{name}"', name, ["aot"], "Executors"))
         for option, value in (options or {}).items():
             if option not in _OPTIONS:
-                known = ", ".join(sorted(_OPTIONS))
-                raise ValueError(f'unknown option "{option}" of executor aot; supported: {known}')
+                problem = f'unknown option "{option}" of executor aot'
+                raise ValueError(unknown_name(problem, option, sorted(_OPTIONS), "Options"))
             accepts, expected = _OPTIONS[option]
             if not accepts(value):
                 raise ValueError(f"option {option} of executor aot must be {expected}, not {value}")

@@ -7,6 +7,7 @@ from typing import Any
 
 from usmp.objects.arguments.executor import Executor
 from usmp.objects.arguments.named_options import GoneAttribute, NamedOptions
+from usmp.support.text.known_names import unknown_name
 from usmp.tvm018 import RUNTIME, find
 from usmp.tvm018.executor_runtime import CPP_SYSTEM_LIB, SYSTEM_LIB
 
@@ -42,16 +43,12 @@ class Runtime(NamedOptions):
 
     def __post_init__(self) -> None:
         if self.name not in _RUNTIMES:
-            known = ", ".join(f'"{name}"' for name in _RUNTIMES)
-            raise ValueError(
-                f'unknown runtime "{self.name}"; supported: {known}; the C needs no runtime'
-            )
+            problem = f'unknown runtime "{self.name}". The C needs none'
+            raise ValueError(unknown_name(problem, self.name, _RUNTIMES, "Runtimes"))
         for option, value in self.options.items():
-            known = SYSTEM_LIB.name
-            if option != known:
-                raise ValueError(
-                    f'unknown option "{option}" of runtime {self.name}; supported: {known}'
-                )
+            if option != SYSTEM_LIB.name:
+                problem = f'unknown option "{option}" of runtime {self.name}'
+                raise ValueError(unknown_name(problem, option, [SYSTEM_LIB.name], "Options"))
             if value and self.name == "cpp":
                 raise ValueError(CPP_SYSTEM_LIB.sentence())
             if value:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from tvm.target import Target
 
 from usmp import names
+from usmp.support.text.known_names import unknown_name
 
 
 @dataclass(frozen=True)
@@ -119,19 +120,19 @@ def _named(mcpu: str) -> Core:
     """Return the core of a value such as "cortex-m33+nodsp"."""
     name, *features = mcpu.split("+")
     if name not in CORES:
+        problem = unknown_name(f"target c: unknown -mcpu={mcpu}", name, CORES, "Cores")
         raise ValueError(
-            f"target c: unknown -mcpu={mcpu}; supported: {', '.join(CORES)}; for other CPUs, "
-            'RISC-V and this computer among them, "c" without -mcpu is portable C'
+            f'{problem}. For other CPUs, RISC-V and this computer among them, "c" without -mcpu is '
+            "portable C"
         )
     core = CORES[name]
     if not features:
         return core
     for feature in features:
         if feature not in core.optional:
-            known = ", ".join(f"+{name}" for name in core.optional) or "none"
-            raise ValueError(
-                f'target c: -mcpu={mcpu}: {name} takes no feature "+{feature}"; supported: {known}'
-            )
+            problem = f'target c: -mcpu={mcpu}: {name} takes no feature "+{feature}"'
+            known = [f"+{name}" for name in core.optional]
+            raise ValueError(unknown_name(problem, feature, known, "Features"))
     # MVE needs the DSP extension, and MVE with floats needs the FPU.
     has_mve = core.has_mve and not {"nodsp", "nomve"} & set(features)
     return replace(

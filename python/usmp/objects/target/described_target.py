@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from tvm.target import Target
 
 from usmp.names import TARGET_OPTIONS, TARGETS
+from usmp.support.text.known_names import unknown_name
 from usmp.tvm018 import REFUSED, TARGET_OPTION_ROWS
 
 OneTarget: TypeAlias = str | Target | Mapping[str, Any]
@@ -81,7 +82,8 @@ def split_targets(targets: OneTarget | Sequence[OneTarget]) -> list[OneTarget]:
                 parts[-1] += piece
         return [_content(_unquoted(part.strip())) for part in parts]
     if not isinstance(targets, Sequence):
-        raise ValueError(f'unknown target "{targets}"; supported: {", ".join(TARGETS)}')
+        problem = f'unknown target "{targets}"'
+        raise ValueError(unknown_name(problem, targets, TARGETS, "Targets"))
     return [part for target in targets for part in split_targets(target)]
 
 
@@ -124,15 +126,13 @@ def unknown_option(kind: str, option: str, text: str) -> ValueError:
     current = TARGET_OPTIONS.get(kind, ())
     rows = (row for row in TARGET_OPTION_ROWS[kind] if row.verdict != REFUSED)
     old = dict.fromkeys(row.name for row in rows)
-    groups = {
-        "supported": [f"-{name}=" for name in current],
-        "of TVM 0.18": [f"{name}=" for name in old if name[1:] not in current],
-    }
-    supported = "; ".join(
-        f"{group}: {', '.join(names)}" for group, names in groups.items() if names
-    )
-    unknown = f'unknown option "{option}"{_kind_with(option)}'
-    return ValueError(f'target "{text}": {unknown}; {supported}')
+    of_tvm = {name: f"{name}=" for name in old if name[1:] not in current}
+    texts = {f"-{name}": f"-{name}=" for name in current}
+    problem = f'target "{text}": unknown option "{option}"{_kind_with(option)}'
+    for heading, known in (("Options", texts), ("Options of TVM 0.18", of_tvm)):
+        if known:
+            problem = unknown_name(problem, option.partition("=")[0], known, heading, texts=known)
+    return ValueError(problem)
 
 
 def _kind_with(option: str) -> str:

@@ -22,6 +22,7 @@ from usmp.objects.target.described_target import (
 )
 from usmp.objects.target.native_cpu import NATIVE, check_native_triple, native_cpu
 from usmp.objects.target.old_targets import current_name, current_target, with_cmsis_nn
+from usmp.support.text.known_names import unknown_name
 from usmp.tvm018 import REFUSED, TARGET_NAMES, find
 from usmp.tvm018.old_name import tell_all
 
@@ -105,18 +106,18 @@ def parse_targets(
 
 
 def _only_cpu(cpus: Sequence[Target], accelerators: Sequence[str]) -> Target:
-    supported = ", ".join(TARGETS)
     if not cpus:
         for name in accelerators:
             check_not_refused(name)
-        unknown = f'unknown target "{accelerators[0]}"' if accelerators else "no target"
+        name = accelerators[0] if accelerators else ""
+        unknown = f'unknown target "{name}"' if accelerators else "no target"
         raise ValueError(
-            f"{unknown}; supported: {supported}, "
+            f"{unknown_target(unknown, name)}, "
             'and names of accelerators beside one of these, as in "accel,c"'
         )
     if len(cpus) > 1:
         raise ValueError(
-            f"{len(cpus)} targets run the model's main function; name one of {supported}"
+            f"{len(cpus)} targets run the model's main function; name one of {', '.join(TARGETS)}"
         )
     return cpus[0]
 
@@ -178,6 +179,15 @@ def _current_text(written: str) -> str:
     return json.dumps({**fields, "kind": target.kind}, sort_keys=True)
 
 
+def unknown_target(problem: str, name: str, accelerators: Sequence[str] = ()) -> str:
+    """Return the message about an unknown target; see `unknown_name`. It lists the targets of this
+    package and `accelerators`, and may suggest accepted targets of TVM 0.18."""
+    listed = [*TARGETS, *accelerators]
+    of_tvm = [row.name for row in TARGET_NAMES if row.verdict != REFUSED]
+    texts = dict(zip(listed, listed, strict=True))
+    return unknown_name(problem, name, [*listed, *of_tvm], "Targets", texts=texts)
+
+
 def check_not_refused(name: str) -> None:
     """Check that a name is not a removed target of TVM 0.18.
 
@@ -193,7 +203,6 @@ def check_not_refused(name: str) -> None:
 
 def _accelerator_name(target: DescribedTarget) -> str:
     """Return the name of an accelerator target."""
-    supported = ", ".join(TARGETS)
     if target.is_complete and target.kind == _ACCELERATOR_KIND:
         keys = option_text(target.options.get("keys", "")).split(",")
         if keys[0]:
@@ -202,9 +211,11 @@ def _accelerator_name(target: DescribedTarget) -> str:
     if is_kind or target.options:
         check_not_refused(target.kind)
     if is_kind:
-        raise ValueError(f'target "{target.kind}" is not supported; supported: {supported}')
+        problem = f'target "{target.kind}" is not supported'
+        raise ValueError(unknown_target(problem, target.kind))
     if target.options or not _ACCELERATOR_NAME.fullmatch(target.kind):
-        raise ValueError(f'unknown target "{target.text}"; supported: {supported}')
+        problem = f'unknown target "{target.text}"'
+        raise ValueError(unknown_target(problem, target.kind))
     return target.kind
 
 
@@ -222,7 +233,5 @@ def _target(target: DescribedTarget, options: Mapping[str, object]) -> Target:
     try:
         return Target({"kind": target.kind, **options})
     except Exception as error:
-        raise ValueError(
-            f'unknown target "{target.text}": {str(error).splitlines()[0]}; '
-            f"supported: {', '.join(TARGETS)}"
-        ) from error
+        problem = f'unknown target "{target.text}": {str(error).splitlines()[0]}'
+        raise ValueError(unknown_target(problem, target.kind)) from error

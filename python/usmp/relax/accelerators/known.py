@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from difflib import get_close_matches
 
 from tvm.ir import IRModule
 
-from usmp.names import TARGETS
 from usmp.objects.pools import PoolInfo
-from usmp.objects.target.targets import accelerator_of, check_not_refused
+from usmp.objects.target.targets import accelerator_of, check_not_refused, unknown_target
 from usmp.relax.accelerators.patterns import patterns_of, registered_accelerators
-from usmp.tvm018 import REFUSED, TARGET_NAMES
 
 CODEGEN_ATTR = "Codegen"
 """TVM's attribute of Relax functions: the accelerator that runs the function."""
@@ -66,11 +63,8 @@ def _accelerators_of(attributes: object) -> list[str]:
 
 
 def _unknown(name: str) -> str:
-    known = [*TARGETS, *registered_accelerators()]
-    of_tvm = [row.name for row in TARGET_NAMES if row.verdict != REFUSED]
-    near = get_close_matches(name, [*known, *of_tvm], n=1)
-    meant = f"did you mean {near[0]}? " if near else ""
-    return (
+    problem = (
         f'unknown target "{name}": no patterns of an accelerator have this name '
-        f"(docs/accelerators.md); {meant}supported: {', '.join(known)}"
+        "(docs/accelerators.md)"
     )
+    return unknown_target(problem, name, registered_accelerators())

@@ -38,6 +38,7 @@ from usmp.relax.transform.qdq.io_quantization import (
     parameters_of,
     with_io_quantization,
 )
+from usmp.support.text.known_names import unknown_name
 from usmp.tir.nodes import nodes_of
 
 
@@ -79,7 +80,8 @@ class ConvertIOToIntegers(ModulePass):
 
     def __init__(self, io_type: str = QUANTIZED) -> None:
         if io_type not in IO_TYPES:
-            raise ValueError(f'unknown io_type "{io_type}"; supported: {", ".join(IO_TYPES)}')
+            problem = f'unknown io_type "{io_type}"'
+            raise ValueError(unknown_name(problem, io_type, IO_TYPES, "Types"))
         self.io_type = io_type
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:

@@ -20,6 +20,7 @@ from usmp.runtime.planner.managed_memory import CapacityError, ManagedMemory
 from usmp.runtime.planner.module import ManagedModule
 from usmp.runtime.planner.plan import StorageGroup, TensorPlaces, plan_places
 from usmp.support.not_copied import NotCopied
+from usmp.support.text.known_names import unknown_name
 
 
 class MemoryPlanner(NotCopied):
@@ -69,12 +70,13 @@ class MemoryPlanner(NotCopied):
         poison: bool = False,
     ) -> None:
         if function not in module.functions:
-            known = ", ".join(module.functions)
-            raise ValueError(f'the module has no function "{function}" to run; it has: {known}')
+            problem = f'the module has no function "{function}" to run'
+            raise ValueError(unknown_name(problem, function, list(module.functions), "Functions"))
         if capacity_bytes is not None and capacity_bytes < 0:
             raise ValueError(f"a capacity of {capacity_bytes} bytes cannot be")
         if algorithm not in ALGORITHMS:
-            raise ValueError(f'unknown algorithm "{algorithm}"; known: {", ".join(ALGORITHMS)}')
+            problem = f'unknown algorithm "{algorithm}"'
+            raise ValueError(unknown_name(problem, algorithm, ALGORITHMS, "Algorithms"))
         self._facts = module.functions[function]
         self._capacity = capacity_bytes
         self._algorithm = algorithm

@@ -43,12 +43,13 @@ def test_known(target):
         ("-mtriple=thumbebv7m-none-eabi", f'-mtriple "thumbebv7m-none-eabi"{NOT_SUPPORTED}'),
         (
             "-mtriple=thumbv7m-none-eabi -mcpu=cortex-m33x",
-            "-mcpu=cortex-m33x is no CPU of -mtriple=thumbv7m-none-eabi; did you mean cortex-m33 "
-            "or cortex-m3 or cortex-m23?",
+            "-mcpu=cortex-m33x is no CPU of -mtriple=thumbv7m-none-eabi. Did you mean "
+            '"cortex-m33" or "cortex-m3"? See llc -mtriple=thumbv7m-none-eabi -mcpu=help',
         ),
         (
             "-mtriple=thumbv7m-none-eabi -mcpu=znver4",
-            "-mcpu=znver4 is no CPU of -mtriple=thumbv7m-none-eabi",
+            "-mcpu=znver4 is no CPU of -mtriple=thumbv7m-none-eabi. See llc "
+            "-mtriple=thumbv7m-none-eabi -mcpu=help",
         ),
         (
             "-mtriple=riscv32 -mcpu=generic-rv64",
@@ -69,7 +70,7 @@ def test_known(target):
         ),
         (
             "-mtriple=riscv32 -mabi=lp64",
-            "unknown -mabi=lp64 for riscv32; known: ilp32, ilp32e, ilp32f, ilp32d",
+            "unknown -mabi=lp64 for riscv32. ABIs: ilp32, ilp32e, ilp32f, ilp32d",
         ),
         (
             "-mtriple=thumbv7m-none-eabi -mabi=ilp32",
@@ -81,8 +82,8 @@ def test_known(target):
         ),
         (
             "-mtriple=thumbv7em-none-eabi -mfloat-abi=softfp",
-            "unknown -mfloat-abi=softfp; known: soft, hard; code for soft can use a floating-point "
-            "unit",
+            'unknown -mfloat-abi=softfp. Did you mean "soft"? ABIs: soft, hard. Code for soft can '
+            "use a floating-point unit",
         ),
     ],
 )

@@ -129,7 +129,7 @@ def test_output_without_a_name(refused, small_model):
 
 def test_unknown_format(refused, small_model):
     assert refused("plan", small_model, "--format=xml").startswith(
-        "argument --format: invalid choice: 'xml'"
+        'argument --format: invalid choice "xml"'
     )
 
 

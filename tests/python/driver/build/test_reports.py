@@ -72,8 +72,8 @@ def test_reports_leave_stdout_to_the_plan(tvmc, small_model):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("map.pdf", "map.pdf: unknown kind of report; end its name with one of .html, .svg, "),
-        ("html", "html: unknown kind of report; "),
+        ("map.pdf", 'map.pdf: unknown kind of report ".pdf". Endings: .html, .svg, '),
+        ("html", 'html: unknown kind of report "html". Did you mean ".html"?'),
         ("no/map.svg", "no/map.svg: cannot be written (No such file or directory)"),
         ("", "the path for the report is empty; name a file"),
     ],

@@ -178,7 +178,10 @@ def test_a_board_whose_memories_are_too_small(
             ["--max-ram=x"],
             "argument --max-ram: must be bytes, such as 4096, 0x400 or 64K, not x",
         ),
-        (["--boards=nope"], '--boards: unknown board "nope"; tvmc list boards and tvmc list parts'),
+        (
+            ["--boards=nope"],
+            '--boards: unknown board "nope". See tvmc list boards and tvmc list parts',
+        ),
         (["--boards="], '--boards: unknown board ""'),
         (["--boards=kl25z,kl25z"], '"kl25z" is named twice'),
         (["--board-memory=a"], "--board-memory a: a name, ram= and flash= are needed"),
@@ -188,7 +191,7 @@ def test_a_board_whose_memories_are_too_small(
         (["--board-memory=a:ram=1,ram=2,flash=1"], '--board-memory a:ram=1,ram=2,flash=1: "ram=2"'),
         (
             ["--board-memory=a:ram=1,flash=1,core=z80"],
-            "--board-memory a:ram=1,flash=1,core=z80: core",
+            '--board-memory a:ram=1,flash=1,core=z80: unknown core "z80". Cores: ',
         ),
         (["--max-ram=1K", "--board=mps2-an385"], "--board says what to build for; name boards to"),
         (["--max-ram=1K", "--export-state-layout=x"], "--export-state-layout belongs to"),

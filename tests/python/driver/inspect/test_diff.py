@@ -173,7 +173,7 @@ def test_modules_are_matched_by_name(tvmc, refused, tmp_path, monkeypatch):
     named = tvmc("diff", *files, "--module-name", "second", "--format=json")
     assert json.loads(named.stdout)["identical"]
     assert refused("diff", *files, "--module-name", "first") == (
-        'the build after has no module "first"; its modules: "second", "third"'
+        'the build after has no module "first". Its modules: second, third'
     )
 
 

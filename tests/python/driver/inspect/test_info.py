@@ -161,7 +161,7 @@ def test_archive_of_several_models(tvmc):
     ("name", "message"),
     [
         ("missing.tflite", "missing.tflite: No such file or directory"),
-        ("model.h6", 'model.h6: unknown model format ".h6"; supported: .tflite, .onnx, .pt2'),
+        ("model.h6", 'model.h6: unknown model format ".h6". Formats: .tflite, .onnx, .pt2'),
         ("empty.onnx", "empty.onnx: the file is empty"),
         ("bad.tar", "bad.tar: not a tar archive, or a damaged one"),
     ],

@@ -138,7 +138,7 @@ def test_accelerator(tvmc):
 
 def test_unknown_section(refused):
     assert refused("list", "animals").startswith(
-        "argument SECTION: invalid choice: 'animals' (choose from"
+        'argument SECTION: invalid choice "animals". Choices: targets, '
     )
 
 

@@ -144,21 +144,21 @@ def test_a_size_without_a_bound(refused, model, command):
 @pytest.mark.parametrize("command", ["compile", "plan", "info"])
 def test_an_unknown_size(refused, model, command):
     assert refused(command, model((1, "seq")), "--max", "sek=3") == (
-        'the model has no size "sek"; did you mean "seq"?; its sizes are "seq"'
+        'the model has no size "sek". Did you mean "seq"? Its sizes: seq'
     )
 
 
 def test_a_tflite_model_has_no_sizes(refused, small_model):
     for command in ("compile", "info"):
         assert refused(command, small_model, "--max=seq=3") == (
-            'the model has no size "seq"; all its shapes are fixed'
+            'the model has no size "seq". All its shapes are fixed'
         )
 
 
 def test_a_size_of_none_of_several_models(refused, model):
     files = [model((1, 4), "a.onnx"), model((4, 1), "b.onnx")]
     assert refused("plan", *files, "--max=seq=3") == (
-        'the model has no size "seq"; all its shapes are fixed'
+        'the model has no size "seq". All its shapes are fixed'
     )
 
 

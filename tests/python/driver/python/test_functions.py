@@ -219,7 +219,7 @@ def test_model_format(digits_model, format_name):
         ),
         (
             lambda model: tvmc.load("a.tflite", model_format="caffe"),
-            'a.tflite: the file is not of format "caffe"; supported: tflite (.tflite), '
+            'a.tflite: the file is not of format "caffe". Formats: tflite (.tflite), '
             "onnx (.onnx), pytorch (.pt2)",
         ),
         (
@@ -242,7 +242,7 @@ def test_model_format(digits_model, format_name):
         ),
         (
             lambda model: tvmc.compile(model, "c", output_format="zip"),
-            'unknown output format "zip"; supported: mlf',
+            'unknown output format "zip". Formats: mlf',
         ),
         (
             lambda model: tvmc.compile("a.tflite"),
@@ -284,7 +284,7 @@ def test_model_format(digits_model, format_name):
         ),
         (
             lambda model: tvmc.run(tvmc.compile(model), fill_mode="twos"),
-            'unknown fill mode "twos"; supported: random, zeros, ones',
+            'unknown fill mode "twos". Fill modes: random, zeros, ones',
         ),
         (
             lambda model: tvmc.run(tvmc.compile(model), repeat=0),

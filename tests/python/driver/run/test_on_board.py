@@ -12,6 +12,7 @@ import pytest
 
 import usmp
 from support.board_programs import require_board
+from support.commands import message_of
 from support.entry_models import INITIAL, WEIGHTS, entry_model
 from support.micro import Micro
 from support.small_digits import small_digits
@@ -122,16 +123,16 @@ def test_expected_outputs(tvmc, board_archive):
         ),
         (
             {"other": np.zeros((1, 10), np.int8)},
-            'the expected outputs lack output "probabilities"; the model\'s outputs: probabilities',
+            'the expected outputs lack output "probabilities". They have: other',
         ),
     ],
 )
 def test_outputs_that_are_not_as_expected(tvmc, board_archive, arrays, message):
     np.savez("expected.npz", **arrays)
-    outcome = tvmc("run", board_archive, "--board", "mps2-an385", "--expected", "expected.npz")
+    command = ("run", board_archive, "--board", "mps2-an385", "--expected", "expected.npz")
+    outcome = tvmc(*command)
     assert outcome.status == 1
-    (line,) = outcome.stderr.splitlines()
-    assert line.startswith(f"tvmc: error: {message}")
+    assert message_of(outcome.stderr).startswith(message)
 
 
 def test_without_a_compiler_for_this_host_nothing_is_compared(tvmc, board_archive, monkeypatch):
@@ -176,7 +177,7 @@ def test_an_archive_without_a_reference_is_compared_with_nothing(tvmc, board_arc
 def test_an_unknown_board(refused, small_digits_model, board_archive, command):
     file = small_digits_model if command == "compile" else board_archive
     assert (
-        refused(command, file, "--board", "nucleo") == f'unknown board "nucleo"; boards: {BOARDS}'
+        refused(command, file, "--board", "nucleo") == f'unknown board "nucleo". Boards: {BOARDS}'
     )
 
 
@@ -222,7 +223,7 @@ def test_one_of_several_entries(tvmc, entries_archive):
     ("entry", "message"),
     [
         ((), 'has 3 entries; choose one with --entry: "learn", "tell", "plain"'),
-        (("--entry", "forget"), 'has no entry "forget"; its entries: "learn", "tell", "plain"'),
+        (("--entry", "forget"), 'has no entry "forget". Its entries: learn, tell, plain'),
     ],
     ids=["missing", "unknown"],
 )
@@ -253,14 +254,14 @@ def test_a_program_that_takes_too_long(tvmc, board_archive):
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "1e30", "long"])
 def test_a_timeout_that_is_none(refused, text):
     assert refused("run", "board.tar", "--board", "mps2-an385", f"--timeout={text}") == (
-        f"argument --timeout: {text} is not a number of seconds, above 0 and at most 1000000 "
-        "(see tvmc run --help)"
+        f"argument --timeout: {text} is not a number of seconds, above 0 and at most 1000000. "
+        "See tvmc run --help"
     )
 
 
 def test_an_unknown_module(refused, board_archive):
     assert refused("run", board_archive, "--board", "mps2-an385", "--module-name=other") == (
-        'the archive holds no module "other"; choose one by its name: "default"'
+        'the archive holds no module "other". Its modules: default'
     )
 
 

@@ -112,7 +112,7 @@ def test_unwritable_outputs(refused, digits_archive, output, reason):
     [
         (
             {"other": np.zeros(SHAPE, np.int8)},
-            f'the model has no input "other"; its inputs: {INPUTS}',
+            f'the model has no input "other". Its inputs: {INPUTS}',
         ),
         (
             {"image": np.zeros(SHAPE, np.float32)},
@@ -189,7 +189,7 @@ def test_missing_inputs_file(refused, digits_archive):
 
 def test_unknown_fill_mode(refused, digits_archive):
     assert refused("run", digits_archive, "--fill-mode=twos").startswith(
-        "argument --fill-mode: invalid choice: 'twos'"
+        'argument --fill-mode: invalid choice "twos"'
     )
 
 
@@ -226,7 +226,7 @@ def test_archive_of_several_models(tvmc, refused):
         'the archive holds 2 modules; choose one by its name: "a", "b"'
     )
     assert refused("run", "models.tar", "--module-name=c") == (
-        'the archive holds no module "c"; choose one by its name: "a", "b"'
+        'the archive holds no module "c". Its modules: a, b'
     )
     outcome = tvmc("run", "models.tar", "--module-name", "b")
     assert outcome.stdout.startswith("output: float32[1, 64]\n")
@@ -262,7 +262,7 @@ def test_files_are_for_tensors_of_the_entry(tvmc, refused, entries_archive):
     np.testing.assert_allclose(np.fromfile("largest.bin", np.float32), expected["largest"], 1e-5)
     np.testing.assert_allclose(np.load("y.npy"), expected["y"], 1e-5)
     assert refused(*command, "largest=other.bin", "--entry=tell") == (
-        '--outputs largest=other.bin: the model has no output "largest"; its outputs: y'
+        '--outputs largest=other.bin: the model has no output "largest". Its outputs: y'
     )
     assert refused(*command, "other.bin", plain) == (
         "--outputs other.bin: the model has 2 outputs (y, largest); say which, as in "
@@ -280,10 +280,10 @@ def test_an_entry_that_there_is_not(refused, entries_archive, digits_archive, mo
     for tensors in ([], ["-o", "out.npz"]):
         assert refused("run", entries_archive, *tensors) == several
         assert refused("run", entries_archive, "--entry=\x1b[m", *tensors) == (
-            'model "default" has no entry "\\x1b[m"; its entries: "learn", "tell", "plain"'
+            'model "default" has no entry "\\x1b[m". Its entries: learn, tell, plain'
         )
     assert refused("run", digits_archive, "--entry", "digits") == (
-        'model "default" has no entry "digits"; its entries: "main"'
+        'model "default" has no entry "digits". Its entries: main'
     )
 
 
@@ -352,7 +352,7 @@ def test_an_arena_for_models_that_allocate(tvmc):
     assert outcome.status == 1
     assert outcome.stderr.startswith(
         "tvmc: error: model net needs an arena of at least 496 bytes for these inputs, but has one "
-        "of 100; give it more (tvmc run --arena-bytes 496"
+        "of 100;\n  give it more (tvmc run --arena-bytes 496"
     )
 
 

@@ -62,7 +62,7 @@ def test_a_size_of_some_inputs_is_that_of_others(tvmc, entries):
     ("options", "fault"),
     [
         (("--size", "seq=17"), 'size "seq" is 17; the model takes 1 to 16'),
-        (("--size", "n=1"), 'the model has no size "n"; its sizes: seq'),
+        (("--size", "n=1"), 'the model has no size "n". Its sizes: seq'),
         (
             ("--size", "seq=4", "-i", "x.npy"),
             'input "x" is float32[1, 7, 4]; the model takes float32[1, 4, 4] at seq=4',

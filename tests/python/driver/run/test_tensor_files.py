@@ -63,7 +63,7 @@ def test_the_only_input_needs_no_name():
         (
             ONE,
             ["other=x.bin"],
-            '--inputs other=x.bin: the model has no input "other"; its inputs: image',
+            '--inputs other=x.bin: the model has no input "other". Its inputs: image',
         ),
         (TWO, ["a=a.bin", "a=a.npy"], '--inputs a=a.npy: input "a" is given twice'),
         (TWO, ["both.npz", "a=a.npy"], '--inputs a=a.npy: input "a" is given twice'),
@@ -133,7 +133,7 @@ def test_outputs_that_need_no_name():
         (
             TWO,
             ["c=out.bin"],
-            '--outputs c=out.bin: the model has no output "c"; its outputs: a, a=b',
+            '--outputs c=out.bin: the model has no output "c". Its outputs: a, a=b',
         ),
         (
             TWO,

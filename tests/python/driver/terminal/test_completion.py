@@ -149,7 +149,7 @@ def test_scripts_are_those_of_the_shells(tvmc):
 
 
 def test_unknown_shell(refused):
-    assert refused("completion", "cmd").startswith("argument SHELL: invalid choice: 'cmd'")
+    assert refused("completion", "cmd").startswith('argument SHELL: invalid choice "cmd"')
     assert refused("completion") == (
-        "the following arguments are required: SHELL (see tvmc completion --help)"
+        "the following arguments are required: SHELL. See tvmc completion --help"
     )

@@ -94,7 +94,7 @@ def test_a_flag_without_its_value(rows, written):
     with pytest.raises(UsageError) as error:
         current_arguments(["compile", *written])
     assert str(error.value) == (
-        f"argument {written[0]}: expected one argument (see tvmc compile --help)"
+        f"argument {written[0]}: expected one argument. See tvmc compile --help"
     )
 
 

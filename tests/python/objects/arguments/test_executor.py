@@ -64,18 +64,18 @@ def test_only_the_c_interface_has_places_in_the_workspace(interface, use_workspa
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("vm", None, 'unknown executor "vm"; supported: "aot"'),
+        ("vm", None, 'unknown executor "vm". Executors: aot'),
         (
             "graph",
             None,
             'Executor("graph"): main is a C function that calls the operators, and there is no '
             'graph in JSON; write Executor("aot"), the default',
         ),
-        ("", None, 'unknown executor ""; supported: "aot"'),
+        ("", None, 'unknown executor "". Executors: aot'),
         (
             "aot",
             {"nope": 1},
-            'unknown option "nope" of executor aot; supported: constant-byte-alignment, '
+            'unknown option "nope" of executor aot. Options: constant-byte-alignment, '
             "interface-api, link-params, unpacked-api, workspace-byte-alignment",
         ),
         *(

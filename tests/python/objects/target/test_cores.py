@@ -76,23 +76,32 @@ def test_a_core_without_a_feature(mcpu, has_dsp, has_mve):
     assert (found.name, found.has_dsp, found.has_mve) == (mcpu.split("+")[0], has_dsp, has_mve)
 
 
-@pytest.mark.parametrize("mcpu", ["cortex-a53", "generic-rv32", "native", "Cortex-M4", "+nodsp"])
-def test_an_unknown_core(mcpu):
+@pytest.mark.parametrize(
+    ("mcpu", "meant"),
+    [
+        ("cortex-a53", 'Did you mean "cortex-m3" or "cortex-m23" or "cortex-m33"? '),
+        ("generic-rv32", ""),
+        ("native", ""),
+        ("Cortex-M4", 'Did you mean "cortex-m4"? '),
+        ("+nodsp", ""),
+    ],
+)
+def test_an_unknown_core(mcpu, meant):
     with pytest.raises(ValueError) as error:
         core(mcpu)
     assert str(error.value) == (
-        f"target c: unknown -mcpu={mcpu}; supported: {SUPPORTED}; for other CPUs, RISC-V and this "
-        'computer among them, "c" without -mcpu is portable C'
+        f"target c: unknown -mcpu={mcpu}. {meant}Cores: {SUPPORTED}. For other CPUs, RISC-V and "
+        'this computer among them, "c" without -mcpu is portable C'
     )
 
 
 @pytest.mark.parametrize(
     ("mcpu", "feature", "supported"),
     [
-        ("cortex-m3+nodsp", "nodsp", "none"),
-        ("cortex-m4+nodsp", "nodsp", "+nofp"),
-        ("cortex-m33+nofp+dsp", "dsp", "+nodsp, +nofp"),
-        ("cortex-m55+", "", "+nodsp, +nofp, +nomve, +nomve.fp"),
+        ("cortex-m3+nodsp", "nodsp", "Features: none"),
+        ("cortex-m4+nodsp", "nodsp", "Features: +nofp"),
+        ("cortex-m33+nofp+dsp", "dsp", 'Did you mean "+nodsp"? Features: +nodsp, +nofp'),
+        ("cortex-m55+", "", "Features: +nodsp, +nofp, +nomve, +nomve.fp"),
     ],
 )
 def test_a_feature_that_the_core_does_not_take(mcpu, feature, supported):
@@ -100,7 +109,7 @@ def test_a_feature_that_the_core_does_not_take(mcpu, feature, supported):
         core(mcpu)
     name = mcpu.split("+")[0]
     assert str(error.value) == (
-        f'target c: -mcpu={mcpu}: {name} takes no feature "+{feature}"; supported: {supported}'
+        f'target c: -mcpu={mcpu}: {name} takes no feature "+{feature}". {supported}'
     )
 
 

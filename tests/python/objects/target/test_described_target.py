@@ -51,7 +51,7 @@ def test_lists_have_several_targets():
 @pytest.mark.parametrize(
     ("targets", "message"),
     [
-        (3, r'^unknown target "3"; supported: c, llvm'),
+        (3, r'^unknown target "3"\. Targets: c, llvm'),
         ("[1", r'^unknown target "\[1": it is no JSON: Expecting'),
         ("[" * 100_000, r"it is no JSON: maximum recursion"),
         ("no.json", r"^--target=no\.json: the file cannot be read: No such file or directory$"),
@@ -111,8 +111,14 @@ def test_targets_of_tvm_are_complete():
         ("{", r'^unknown target "\{": it is no JSON: '),
         ("{}", r'^unknown target "\{\}": it has no kind, as \{"kind": "c"\}$'),
         ({"kind": 1}, "it has no kind"),
-        ("c mcpu=x", r'^target "c mcpu=x": unknown option "mcpu=x" \(of target "c"\); supported: '),
-        ("c -", r'^target "c -": unknown option "-"; supported: -mcpu=; of TVM 0\.18: .*-model='),
+        (
+            "c mcpu=x",
+            r'^target "c mcpu=x": unknown option "mcpu=x" \(of target "c"\)\. Did you mean "-mcpu"',
+        ),
+        (
+            "c -",
+            r'^target "c -": unknown option "-"\. Options: -mcpu=\. Options of .*-model=',
+        ),
     ],
 )
 def test_what_is_no_target_is_refused(target, message):
@@ -123,14 +129,14 @@ def test_what_is_no_target_is_refused(target, message):
 def test_unknown_options_name_those_that_there_are():
     """An option that stands in both lists is named once."""
     error = str(unknown_option("c", "-mabi=x", "c -mabi=x"))
-    begin, supported, old = error.split("; ")
+    begin, supported, old = error.split(". ")
     assert begin == 'target "c -mabi=x": unknown option "-mabi=x" (of target "llvm")'
-    assert supported == "supported: -mcpu="
+    assert supported == "Options: -mcpu="
     assert "-mcpu=" not in old
     assert "-cl-opt=" not in str(unknown_option("llvm", "-x", ""))
     error = str(unknown_option("cmsis-nn", "-x", ""))
     assert error == (
-        'target "": unknown option "-x"; of TVM 0.18: -mcpu=, -mattr=, -debug_last_error='
+        'target "": unknown option "-x". Options of TVM 0.18: -mcpu=, -mattr=, -debug_last_error='
     )
 
 

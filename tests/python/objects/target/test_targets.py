@@ -64,9 +64,7 @@ def test_another_machine_is_not_native():
     ids=str,
 )
 def test_an_unknown_core(target):
-    with pytest.raises(
-        ValueError, match=r"^target c: unknown -mcpu=cortex-m44; supported: cortex-"
-    ):
+    with pytest.raises(ValueError, match=r"^target c: unknown -mcpu=cortex-m44\. Did you mean"):
         parse_targets(target)
 
 

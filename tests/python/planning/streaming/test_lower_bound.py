@@ -134,7 +134,7 @@ def test_one_buffer_lies_in_one_pool():
     assert (need.needed_bytes, need.available_bytes, need.is_one_buffer) == (16, 12, True)
     assert need.text().splitlines() == [
         "TVM USMP Error: the space available in the provided pools exceeded: the model needs at "
-        "least 16 bytes of one pool, but there are 12; the largest buffer is a (at least 16 bytes)",
+        "least 16 bytes of one pool, but there are 12. The largest buffer is a (at least 16 bytes)",
         '  pool "p0": size_hint_bytes=10',
         '  pool "p1": size_hint_bytes=12',
         "No plan was searched, because none can fit. Please increase the size_hints for memory "
@@ -387,7 +387,7 @@ def test_a_board_that_is_too_small(no_search):
         usmp.build(two_convolutions(), board="mps2-an385", workspace_memory_pools=pools)
     assert str(refused.value) == (
         "the model does not fit board mps2-an385: the model needs at least 1440 bytes, but there "
-        "are 100; sram (4194304 bytes at 0x20000000) has 100 bytes for pools, at least 1340 too "
-        "few; choose other memories or a smaller model; to learn how many bytes are enough, "
+        "are 100\nsram (4194304 bytes at 0x20000000) has 100 bytes for pools, at least 1340 too "
+        "few\nChoose other memories or a smaller model. To learn how many bytes are enough, "
         "compile without a board"
     )

@@ -306,7 +306,9 @@ def failure(mod, io_type):
 def test_an_unknown_type():
     with pytest.raises(ValueError) as error:
         ConvertIOToIntegers("int4")
-    assert str(error.value) == 'unknown io_type "int4"; supported: float, quantized, int8'
+    assert str(error.value) == (
+        'unknown io_type "int4". Did you mean "int8"? Types: float, quantized, int8'
+    )
 
 
 @pytest.mark.parametrize(

@@ -207,9 +207,9 @@ def test_the_module_needs_a_planner(chain):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"function": "absent"}, 'the module has no function "absent" to run; it has: main'),
+        ({"function": "absent"}, 'the module has no function "absent" to run. Functions: main'),
         ({"capacity_bytes": -1}, "a capacity of -1 bytes cannot be"),
-        ({"algorithm": "best"}, 'unknown algorithm "best"; known: auto'),
+        ({"algorithm": "best"}, 'unknown algorithm "best". Algorithms: auto'),
     ],
 )
 def test_options_that_cannot_be(chain, options, words):
