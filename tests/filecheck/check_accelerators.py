@@ -36,4 +36,5 @@ class Module:
         return z
 
 
-# CHECK: usmp-opt: error: target "llvm" cannot call functions of accelerators, such as tvmgen_default_accel_main_0; use target c
+# CHECK: usmp-opt: error: target "llvm" cannot call functions of accelerators, such as tvmgen_default_accel_main_0;
+# CHECK-NEXT:   use target c

@@ -13,4 +13,5 @@ class Module:
         return y
 
 
-# CHECK: usmp-opt: error: the model calls the packed function "my.twice" by call_packed (result y), which needs TVM's runtime; write it as a PrimFunc, and call that with R.call_tir
+# CHECK: usmp-opt: error: the model calls the packed function "my.twice" by call_packed (result y), which needs TVM's runtime;
+# CHECK-NEXT:   write it as a PrimFunc, and call that with R.call_tir

@@ -14,4 +14,5 @@ class Module:
                 x[0] = x[0] + T.int8(1)
 
 
-# CHECK: usmp-opt: error: operator pool computes 70368744177664 steps, which takes hours on any machine; an operator may have 17592186044416: choose smaller windows or tensors
+# CHECK: usmp-opt: error: operator pool computes 70368744177664 steps, which takes hours on any machine;
+# CHECK-NEXT:   an operator may have 17592186044416: choose smaller windows or tensors

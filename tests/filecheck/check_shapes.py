@@ -12,4 +12,5 @@ class Module:
         return x
 
 
-# CHECK: usmp-opt: error: input x has a dynamic shape, R.Tensor(dtype="float32", ndim=2); memory is planned at compile time: give the model fixed input shapes and try again
+# CHECK: usmp-opt: error: input x has a dynamic shape, R.Tensor(dtype="float32", ndim=2);
+# CHECK-NEXT:   memory is planned at compile time: give the model fixed input shapes and try again

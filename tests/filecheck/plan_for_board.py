@@ -23,4 +23,7 @@ class Module:
         Module.increment(c.data, y)
 
 
-# CHECK: usmp-opt: error: the model does not fit board mps2-an385: no space for buffer "c" (40 bytes); sram (4194304 bytes at 0x20000000) has 8 bytes for pools, 32 too few; with enough memory it would take 40 bytes of sram, the largest of them c (40); choose other memories, a smaller model, or another tir.usmp.algorithm
+# CHECK: usmp-opt: error: the model does not fit board mps2-an385: no space for buffer "c" (40 bytes)
+# CHECK-NEXT:   sram (4194304 bytes at 0x20000000) has 8 bytes for pools, 32 too few
+# CHECK-NEXT:   With enough memory it would take 40 bytes of sram, the largest of them c (40)
+# CHECK-NEXT:   Choose other memories, a smaller model, or another tir.usmp.algorithm

@@ -18,7 +18,9 @@ PAGE = 80
 _PROSE = 22
 """Width in cells that sentences and long names keep while other columns can become narrower."""
 _NAME = 12
-"""Width in cells that wrapped cells and names without their middle keep, to have several words."""
+"""Width in cells that wrapped cells keep, to have several words."""
+_SHORTENED = 18
+"""Width in cells that names without their middle keep while columns can be omitted."""
 
 
 class _Narrowing(IntEnum):
@@ -84,7 +86,9 @@ class Column:
     def _measure(self, step: _Narrowing) -> Callable[[str], int]:
         """Return a function that measures the smallest width of a line at a step."""
         if self.is_one_line:
-            return cell_width if step < _Narrowing.ONE_LINE else _at_most(_NAME, cell_width)
+            if step < _Narrowing.ONE_LINE:
+                return cell_width
+            return _at_most(_SHORTENED if step < _Narrowing.SPACES else _NAME, cell_width)
         if self.is_number:
             if step < _Narrowing.NAMES:
                 return cell_width if step < _Narrowing.SPACES else widest_word

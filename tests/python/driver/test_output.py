@@ -14,6 +14,7 @@ import pytest
 from support import levels
 from support.children import TVMC, run, start
 from support.children import ended as streams_of
+from support.commands import message_of
 from usmp.codegen.write_file import write_file
 from usmp.driver.errors import UsageError
 from usmp.driver.output import check_output
@@ -106,9 +107,9 @@ def test_full_disk_for_temporary_files(digits_archive, tmp_path):
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
     )
     assert (done.returncode, done.stdout) == (1, "")
-    (line,) = done.stderr.splitlines()
-    assert line.startswith(f"tvmc: error: {tmp_path}/usmp-")
-    assert line.endswith(": File too large; TMPDIR names another folder for temporary files")
+    message = message_of(done.stderr)
+    assert message.startswith(f"{tmp_path}/usmp-")
+    assert message.endswith(": File too large; TMPDIR names another folder for temporary files")
     assert files(tmp_path) == set()
 
 

@@ -138,7 +138,7 @@ def test_what_is_optional_goes_and_one_line_names_lose_their_middle():
         optional=(1,),
     )
     assert printed(table, 60)[-2] == " fused_conv2d_add_relu  int8[1,25,5,64]  123456"
-    assert printed(table, 40)[-2] == " fused_c…dd_relu int8[1,25,5,64] 123456"
+    assert printed(table, 44)[-2] == " fused_con…_add_relu int8[1,25,5,64] 123456"
     assert printed(table, 28)[-2] == " fused_con…_add_relu 123456"
 
 

@@ -8,6 +8,7 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
+from support.commands import message_of
 from support.compatibility_notes import WITH_PARAMS, Fused, told, without_notes
 from support.relax_models import PARAMS, Attention
 from support.tflite_file import one_operator_model
@@ -106,9 +107,9 @@ def test_refused_options_of_a_command_line_are_one_error(command):
     rows = rows_of(REFUSED)
     status, lines, archive = command(*(f"--pass-config={row.name}=1" for row in rows))
     assert (status, archive) == (1, b"")
-    (line,) = lines
-    assert line.startswith(f"tvmc: error: {rows[0].sentence('1')}. ")
-    assert line.endswith(f" {rows[-1].sentence('1')}")
+    message = message_of("\n".join(lines))
+    assert message.startswith(f"{rows[0].sentence('1')}. ")
+    assert message.endswith(f" {rows[-1].sentence('1')}")
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def _lines(error: Exception) -> list[str]:
 
     Keep the last line, because it is the advice, and a long list may precede it.
     """
-    lines = [line for line in map(str.strip, _paragraph(error)) if line]
+    lines = [line for line in (" ".join(line.split()) for line in _paragraph(error)) if line]
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 2], "...", lines[-1]]
     texts = (text for line in lines for text in _sentences(line))

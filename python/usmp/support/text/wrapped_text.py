@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
-from typing import TextIO
+from typing import IO
 
 ELISION = "…"
 """The character that replaces the middle of a long name."""
@@ -36,7 +36,7 @@ def wrapped(text: str, width: int) -> list[str]:
     return [line.replace(TIE, " ") for line in lines]
 
 
-def line_width(stream: TextIO) -> int:
+def line_width(stream: IO[str]) -> int:
     """Return the cells of a line: of a terminal, or as COLUMNS says. A line of a file or a log has
     no limit, so that `grep` finds whole rows, sentences and commands."""
     if stream.isatty() or "COLUMNS" in os.environ:

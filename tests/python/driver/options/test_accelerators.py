@@ -12,6 +12,7 @@ from tvm.relax.backend import _ffi_api
 
 from conftest import ROOT
 from support.board_programs import require_board
+from support.commands import message_of
 from support.micro import Micro
 from support.quantized_models.convolutions import Conv, conv_2d
 from usmp.boards.board import board_named
@@ -161,4 +162,4 @@ def test_an_extension_that_fails(tvmc, one_convolution, tmp_path, content, messa
     done = tvmc(*one_convolution, "--target=accel,c", "--extension", path)
     line = f"{path}, line 1; TVM_BACKTRACE=1 shows the traceback"
     shown = message.format(path=path, name=path.name, line=line)
-    assert (done.status, done.stderr) == (1, f"tvmc: error: {shown}\n")
+    assert (done.status, message_of(done.stderr)) == (1, shown)

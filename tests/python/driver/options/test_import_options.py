@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import message_of
 from support.onnx_models import Graph, small_model
 from usmp.driver.errors import UsageError
 from usmp.driver.options.import_options import add_import_options, import_arguments
@@ -239,7 +240,9 @@ def test_a_size_without_an_upper_bound(tvmc):
     assert tvmc("run", "model.tar", "--size", "seq=5").status == 0
     outcome = tvmc("run", "model.tar")
     assert outcome.status == 1
-    assert "size seq has no upper bound; say what it is, with --size seq=N" in outcome.stderr
+    assert "size seq has no upper bound; say what it is, with --size seq=N" in message_of(
+        outcome.stderr
+    )
     assert "seq (1 and more" in tvmc("info", "model.tar").stdout
 
 

@@ -150,9 +150,8 @@ def test_a_fault_that_this_host_shares_is_reported(tvmc, board_archive):
     faulty = faulty_archive(board_archive, "faulty.tar")
     outcome = tvmc("run", faulty, "--board", "mps2-an385")
     assert outcome.status == 1
-    (line,) = outcome.stderr.splitlines()
-    assert line.startswith(
-        'tvmc: error: output "probabilities" on board mps2-an385 differs from those of a build '
+    assert message_of(outcome.stderr).startswith(
+        'output "probabilities" on board mps2-an385 differs from those of a build '
         "without kernels, streaming, pruning or overlap, which this host ran: "
     )
 

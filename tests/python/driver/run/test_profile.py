@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from support.board_programs import require_board
+from support.commands import message_of
 from usmp import load_archive
 from usmp.boards.board import board_named
 from usmp.driver.run.profile import print_profile
@@ -157,7 +158,9 @@ def test_a_run_on_this_host(tvmc, small_digits_model):
 def test_faults(tvmc, digits_archive, small_digits_model):
     outcome = tvmc("run", digits_archive, "--profile")
     assert outcome.status == 1
-    assert "does not say when its operators begin and end; compile the model" in outcome.stderr
+    assert "does not say when its operators begin and end; compile the model" in message_of(
+        outcome.stderr
+    )
     assert tvmc("run", digits_archive, "--profile-json", "p.json").status == 1
     tvmc("compile", small_digits_model, "--profile", "-o", "model.tar", "-q")
     outcome = tvmc("run", "model.tar", "--profile-json", "model.tar")
