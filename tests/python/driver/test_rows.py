@@ -64,8 +64,5 @@ def test_run(tvmc, convolutions):
         ),
     ],
 )
-def test_errors(tvmc, convolutions, options, message):
-    outcome = tvmc("compile", convolutions, *options)
-    assert outcome.status != 0
-    assert message in " ".join(outcome.stderr.split())
-    assert "Traceback" not in outcome.stderr
+def test_errors(refused, convolutions, options, message):
+    assert message in refused("compile", convolutions, *options)
