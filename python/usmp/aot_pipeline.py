@@ -279,7 +279,7 @@ def operator_steps(
         # Partition before operators are fused, as patterns of accelerators match single operators.
         PartitionForAccelerators(accelerators),
         # Split before operators are fused, because strips read their records.
-        *([StripStage()] if options.max_extra_macs else []),
+        StripStage(),
         # Lower functions of accelerators to calls before everything else is legalized.
         LowerAcceleratorFunctions(accelerators, symbol_prefix),
         # Legalize operators to PrimFuncs.
@@ -315,14 +315,27 @@ def _target_passes(target: Target) -> list[Pass]:
     ]
 
 
-def planning_passes(board: Board | None, prefix: str = "tvmgen_default") -> list[Pass]:
-    """Return the passes that plan the memory, with `prefix` for C symbols."""
+def planning_passes(
+    board: Board | None, prefix: str = "tvmgen_default", ends_at_plan: bool = False
+) -> list[Pass]:
+    """Return the passes that plan the memory, with `prefix` for C symbols.
+
+    Parameters
+    ----------
+    ends_at_plan
+        whether to leave out the passes after the plan, which change the code only.
+    """
     options = planning_options()
-    return [
+    planned = [
         # Replace every allocation by an offset into a pool.
         UnifiedStaticMemoryPlanner() if board is None else PlanForBoard(board),
         # Lower what could not be planned: allocations without an upper bound.
         LowerDynamicAllocations(),
+    ]
+    if ends_at_plan:
+        return planned
+    return [
+        *planned,
         # In a debug build, overwrite dead bytes, so that a wrong plan gives a wrong result.
         *([PoisonDeadBytes()] if POISON_DEAD_BYTES in options.debug else []),
         # Call hooks after all other passes that add statements, which stay outside of hooks.

@@ -318,8 +318,9 @@ def build(
             several_entries=several_entries,
             io_type=io_type,
         )
+        planning = planning_passes(board, symbol_prefix(module_name), session.ends_at_plan)
         with _planning(options):
-            mod = _applied([search, *planning_passes(board, symbol_prefix(module_name))], mod)
+            mod = _applied([search, *planning], mod)
         reference_result = reference_build()
     factory = AOTExecutorFactoryModule(mod, module_name, board)
     return factory if reference_result is None else with_reference(factory, reference_result)

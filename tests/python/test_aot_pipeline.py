@@ -125,12 +125,13 @@ def test_decisions_come_in_the_order_that_users_read():
     assert STAGES.keys() - alone == {WORKSPACE_IO}
 
 
-def test_strips_are_chosen_while_operators_have_records_if_they_are_permitted():
-    with PassContext(config={"tir.usmp.max_extra_macs": "5%"}):
-        found = steps()
+def test_strips_are_chosen_while_operators_have_records():
+    """Whether they are permitted or not, so that builds share all other steps."""
+    found = steps()
     at = found.index("usmp.SplitIntoStrips")
     assert found[at - 1] == "usmp.PartitionForAccelerators"
-    assert [*found[:at], *found[at + 1 :]] == steps()
+    with PassContext(config={"tir.usmp.max_extra_macs": "5%"}):
+        assert steps() == found
 
 
 def test_several_entries_are_lowered_one_by_one():

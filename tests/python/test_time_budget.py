@@ -13,7 +13,7 @@ import usmp
 from support.deadlines import NEVER, OVER, after_looks
 from support.sweeps import sweep
 from usmp import search_choices
-from usmp.explanation import explanation
+from usmp.explanation import explanation, suggestions
 from usmp.explanation.trials import Trial
 from usmp.exploration import measure
 from usmp.exploration.tables import notes
@@ -220,10 +220,12 @@ def test_suggestions_have_half_of_the_time(branches, monkeypatch):
         return made[-1]
 
     build = explanation.build
-    monkeypatch.setattr(explanation, "build", spy)
+    for module in (explanation, suggestions):
+        monkeypatch.setattr(module, "build", spy)
     with planning_session(NEVER):
         usmp.explain(branches)
-    assert deadlines == [0.5, 0.2, 0.25, 1 / 3, 0.5, 1.0]
+    # Three shares of the other half are for pairs.
+    assert deadlines == [0.5, *(1 / (len(deadlines) + 3 - n) for n in range(1, len(deadlines)))]
 
 
 def test_a_longer_search_ends_by_its_own_time(branches, monkeypatch):
@@ -237,8 +239,9 @@ def test_a_longer_search_ends_by_its_own_time(branches, monkeypatch):
 
     build = explanation.build
     longer = Trial("time_budget", "--usmp-time-budget=1h", "searches longer", search_seconds=3600.0)
-    monkeypatch.setattr(explanation, "trials", lambda *_: [longer])
-    monkeypatch.setattr(explanation, "build", spy)
+    monkeypatch.setattr(suggestions, "trials", lambda *_: [longer])
+    for module in (explanation, suggestions):
+        monkeypatch.setattr(module, "build", spy)
     usmp.explain(branches)
     assert ends[0] is None
     assert 1800 < ends[1] <= 3600

@@ -5,3 +5,4 @@ import tvm  # noqa: F401
 
 from usmp.explanation.explanation import Explanation as Explanation
 from usmp.explanation.explanation import explain as explain
+from usmp.explanation.suggestions import Suggestion as Suggestion

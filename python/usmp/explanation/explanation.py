@@ -1,39 +1,35 @@
-"""usmp.explain: build a model, explain its peak, and try builds with one option changed."""
+"""usmp.explain: build a model, explain its peak, and plan it again with other options."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
-from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 from usmp.build_module import build
 from usmp.current_context import changed_context, in_current_context
 from usmp.executor_factory import AOTExecutorFactoryModule
+from usmp.explanation.interleaving import why_not_interleaved
+from usmp.explanation.measured import measured
 from usmp.explanation.plan_facts import Planned, noting_what_is_planned, plan_facts
-from usmp.explanation.trials import Trial, trials
+from usmp.explanation.suggestions import Suggestion, of_build
+from usmp.explanation.suggestions import suggestions as suggested
+from usmp.exploration.result import Result
 from usmp.frontend.build_models import Model, import_models
 from usmp.objects import Executor
-from usmp.planning.options import PlanningOptions, planning_options
-from usmp.planning.session import PlanningSession, planning_session
+from usmp.planning.options import planning_options
+from usmp.planning.session import planning_session
 from usmp.report.explanation import (
     explanation_document,
     explanation_json,
     explanation_markdown,
     explanation_text,
 )
-from usmp.report.explanation.sentences import NO_TIME
-from usmp.support.deadline import Deadline, earliest, has_passed
-from usmp.support.errors import FaultError, UnsupportedModelError
 from usmp.support.process.compiler_lock import one_at_a_time
-from usmp.support.text.plain_text import printable
-
-_LONGEST_REASON = 160
-"""Most characters of an error in a document."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +42,16 @@ class Explanation:
         the compiled model.
     document
         all facts, as `to_json` writes them.
+    result
+        RAM, flash and instructions of the model.
+    suggestions
+        the options that were tried, alone and in pairs, those that save most RAM first.
     """
 
     module: AOTExecutorFactoryModule
     document: Mapping[str, Any]
+    result: Result
+    suggestions: tuple[Suggestion, ...] = ()
 
     @cached_property
     def _text(self) -> str:
@@ -78,6 +80,7 @@ def explain(
     mod: Model | Sequence[Model] | Mapping[str, Model],
     *,
     suggestions: bool = True,
+    measure: bool = False,
     progress: Callable[[str], None] | None = None,
     **arguments: Any,
 ) -> Explanation:
@@ -85,9 +88,9 @@ def explain(
 
     For each workspace pool, the explanation names the operator at the peak, the buffers that are
     live there and why, the pairs of live buffers that share no more bytes and why, and the buffers
-    that force the peak. It states whether the peak is proved to be the lowest. To measure
-    reductions, the model is planned again with each option changed. Options come from the current
-    `PassContext`, as for `usmp.build`.
+    that force the peak. It states whether the peak is proved to be the lowest. To find
+    reductions, the model is planned again with other options and with pairs of them. Options come
+    from the current `PassContext`, as for `usmp.build`.
 
     Parameters
     ----------
@@ -95,6 +98,9 @@ def explain(
         see `usmp.build`.
     suggestions
         whether the model is planned again with other options.
+    measure
+        whether the C of each plan is compiled, so that flash includes code. With a board, each also
+        runs in the emulator once, which counts instructions; else they are estimated.
     progress
         called with the name of each step when it begins.
     arguments
@@ -104,6 +110,8 @@ def explain(
     ------
     ValueError
         see `usmp.build`, also for other errors. The unchanged model has to fit its pools.
+    BuildError, EmulatorError
+        C cannot be compiled, or a program cannot run.
     """
     start_seconds = time.monotonic()
     notify = progress or (lambda _: None)
@@ -124,93 +132,23 @@ def explain(
         metadata = module.metadata["modules"][module.module_name]
         notify("explaining")
         facts = plan_facts(session, planned, metadata)
-        tried = None
+        reason = why_not_interleaved(session, planned, metadata)
+        how = partial(measured, board=module.board) if measure else None
+        as_it_is = of_build(module, how)
+        found: Sequence[Suggestion] = ()
         if suggestions:
-            tried = _tried(session, imported, arguments, planned.options, metadata, notify)
-    return Explanation(module, explanation_document(metadata, facts, tried))
-
-
-def _tried(
-    session: PlanningSession,
-    mod: IRModule,
-    arguments: Mapping[str, Any],
-    options: PlanningOptions,
-    metadata: Mapping[str, Any],
-    notify: Callable[[str], None],
-) -> list[dict[str, Any]]:
-    """Return the outcome of each trial. The remaining time is divided equally."""
-    config = {str(k): v for k, v in PassContext.current().config.items()}
-    # Limit searches by work, so that plans are comparable; the deadline holds as well.
-    quick = options.without_time()
-    config = {k: v for k, v in config.items() if k != "tir.usmp.time_budget"}
-    config["tir.usmp.algorithm"] = quick.algorithm
-    disabled = [str(name) for name in PassContext.current().disabled_pass]
-    candidates = list(trials(options, disabled, arguments, metadata))
-    outcomes = []
-    for number, trial in enumerate(candidates, 1):
-        notify(f"trying {trial.flag} ({number} of {len(candidates)})")
-        deadline = session.deadline
-        if has_passed(deadline):
-            outcome = _not_tried(trial, metadata["memory"])
-            outcomes.append({**outcome, "refused": NO_TIME})
-            continue
-        share = deadline and deadline.share(len(candidates) + 1 - number)
-        seconds = trial.search_seconds
-        own = None if seconds is None else Deadline(time.monotonic() + seconds)
-        with planning_session(earliest(share, own)), session.own_record():
-            outcomes.append(_outcome(mod, arguments, config, trial, metadata["memory"]))
-    return outcomes
-
-
-def _outcome(
-    mod: IRModule,
-    arguments: Mapping[str, Any],
-    config: Mapping[str, Any],
-    trial: Trial,
-    before: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Return the outcome of one trial, as plain data."""
-    outcome = _not_tried(trial, before)
-    changed = {k: v for k, v in {**config, **trial.config}.items() if v is not None}
-    disabled = [n for n in PassContext.current().disabled_pass if n != f"usmp.{trial.enables}"]
-    try:
-        with changed_context(instruments=[], config=changed, disabled_pass=disabled):
-            module = build(mod, **{**arguments, **trial.arguments})
-        after = module.metadata["modules"][module.module_name]["memory"]
-    except FaultError:
-        raise
-    except (ValueError, UnsupportedModelError) as error:
-        return {**outcome, "refused": _in_few_words(error)}
-    ram = after["ram"]["size_bytes"]
-    saved = outcome["ram_bytes_before"] - ram
-    return outcome | {
-        "ram_bytes_after": ram,
-        "saved_bytes": saved,
-        "peaks_after": _peaks(after),
-    }
-
-
-def _not_tried(trial: Trial, before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the outcome of a trial that was not built, with None for unknown figures."""
-    return {
-        "name": trial.name,
-        "flag": trial.flag,
-        "what": trial.what,
-        "pass_config": {k: v for k, v in trial.config.items() if v is not None},
-        "ram_bytes_before": before["ram"]["size_bytes"],
-        "ram_bytes_after": None,
-        "saved_bytes": None,
-        "peaks_before": _peaks(before),
-        "peaks_after": None,
-        "refused": None,
-    }
-
-
-def _peaks(memory: Mapping[str, Any]) -> dict[str, int]:
-    return {p["name"]: p["peak_bytes"] for p in memory["pools"] if p["kind"] == "workspace"}
-
-
-def _in_few_words(error: Exception) -> str:
-    """Return the beginning of an error's text: its cause, without the advice."""
-    text = printable(str(error).partition("\n")[0].partition("; ")[0]).rstrip(".")
-    return text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 3]}..."
+            found = sorted(
+                suggested(
+                    session,
+                    imported,
+                    arguments,
+                    metadata,
+                    has_code=measure,
+                    measure=how,
+                    notify=notify,
+                ),
+                key=lambda each: -(each.saved_bytes(as_it_is) or 0),
+            )
+    tried = [each.as_json(as_it_is) for each in found] if suggestions else None
+    document = explanation_document(metadata, facts, tried, reason, as_it_is.own_figures())
+    return Explanation(module, document, as_it_is.result, tuple(found))

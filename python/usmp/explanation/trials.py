@@ -1,48 +1,37 @@
-"""Trials that may reduce the memory of a model: builds with one option changed."""
+"""Trials that may reduce the memory of a model: builds with one option changed, or with two."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
-from usmp.names import (
-    DEFAULT_ALGORITHM,
-    FLOAT,
-    INT8,
-    OPTIONAL_PASSES,
-    ORDER_OPERATORS,
-    OVERLAP_INPUTS_AND_OUTPUTS,
-    PRUNE_CONSTANT_CHANNELS,
-    RAM,
-    STREAM_OPERATORS,
-)
+from usmp.names import DEFAULT_ALGORITHM, FLOAT, INT8, RAM, SMALL
 from usmp.objects import Executor, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.objects.pools import ANY_IO
 from usmp.planning.options import PlanningOptions
 from usmp_solver import SEARCHES
 
 _PREFIX = "tir.usmp."
-_PASSES = (
-    ORDER_OPERATORS,
-    STREAM_OPERATORS,
-    OVERLAP_INPUTS_AND_OUTPUTS,
-    PRUNE_CONSTANT_CHANNELS,
-)
-"""Passes whose trial is worth its time, in the order to try."""
 _EXTRA_MACS = "10%"
 _ALIGNMENT = 4
 """Alignment in bytes: a word, which Cortex-M loads and stores fastest."""
 _TIME_BUDGET, _MORE_SECONDS = "1min", 10.0
 """Time budget that a trial suggests to users, and seconds that the trial itself may search: fewer,
 because the session already has the results of choices that a user's build has to compare."""
-_MOST_ROW_INPUTS = 2
+_MOST_ROWS = 2
+"""Most inputs, and most outputs, that are tried row by row."""
+LEAST_PERCENT = 2
+"""What cannot save this share of the RAM, in percent, is not tried."""
+_ROW_DIMENSIONS = 3
+"""An output with fewer dimensions has no rows to take one by one."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A build with one change.
+    """A build with one change, or with two.
 
     Parameters
     ----------
@@ -52,30 +41,61 @@ class Trial:
         flag of `tvmc`.
     what
         text of the change, for users.
+    application
+        what the application has to change, in a few words; empty for nothing.
     config
         options of the PassContext to set, or to leave out if None.
-    enables
-        name of a pass to remove from the passes that the PassContext disables; empty for none.
     arguments
         arguments of `usmp.build` to set.
     search_seconds
         most seconds that searches of the trial take; None if planning options alone limit them.
+    is_of_code
+        whether it makes the code smaller, and not the RAM.
+    parts
+        the two trials of a pair; empty for one change.
     """
 
     name: str
     flag: str
     what: str
+    application: str = ""
     config: Mapping[str, Any] = field(default_factory=dict)
-    enables: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     search_seconds: float | None = None
+    is_of_code: bool = False
+    parts: tuple[Trial, ...] = ()
+
+    def combined(self, other: Trial) -> Trial | None:
+        """Return the trial with both changes; None if one of them would undo the other."""
+        config = {**self.config, **other.config}
+        for name in self.config.keys() & other.config.keys():
+            if not isinstance(config[name], list):
+                return None
+            # Lists of names begin with those that the user gives.
+            config[name] = list(dict.fromkeys(chain(self.config[name], other.config[name])))
+        if self.arguments.keys() & other.arguments.keys():
+            return None
+        return Trial(
+            f"{self.name}+{other.name}",
+            f"{self.flag} {other.flag}",
+            f"{self.what}; {other.what}",
+            "; ".join(filter(None, dict.fromkeys((self.application, other.application)))),
+            config,
+            {**self.arguments, **other.arguments},
+            is_of_code=self.is_of_code and other.is_of_code,
+            parts=(self, other),
+        )
+
+
+AS_IT_IS = Trial("as_it_is", "", "")
+"""The build without a change."""
 
 
 def trials(
     options: PlanningOptions,
-    disabled_pass: Collection[str],
     arguments: Mapping[str, Any],
     metadata: Mapping[str, Any],
+    has_code: bool = False,
 ) -> Iterator[Trial]:
     """Yield the trials that may reduce the memory of a model, in the order to build them.
 
@@ -83,43 +103,50 @@ def trials(
     ----------
     options
         options of the model's plan.
-    disabled_pass
-        passes that are disabled in the PassContext in which the model was built.
     arguments
         arguments of `usmp.build`.
     metadata
         metadata of the built model.
+    has_code
+        whether to yield trials that only make the code smaller, too.
     """
     if not (options.use_workspace_io and _places_io(arguments)):
         yield _other_io(options)
     if options.preserve_inputs:
         text = "a run may overwrite its inputs"
         yield _option("preserve_inputs", False, "without --usmp-preserve-inputs", text)
-    yield from _row_inputs(options, metadata)
-    for name in _PASSES:
-        if f"usmp.{name}" in disabled_pass:
-            flag = f"without --disabled-pass={name}"
-            yield Trial(name, flag, OPTIONAL_PASSES[name], enables=name)
+    yield from _rows(options, metadata)
     if not options.max_extra_macs:
-        text = f"strips: up to {_EXTRA_MACS} more multiply-accumulates, for borders computed again"
+        text = f"strips: up to {_EXTRA_MACS} more multiply-accumulates"
         yield _option("max_extra_macs", _EXTRA_MACS, None, text, _EXTRA_MACS)
     if options.optimize != RAM:
         yield _option("optimize", RAM, None, "slower schedules that take no memory more", RAM)
     if arguments.get("io_type", FLOAT) == FLOAT and _has_float_io(metadata):
         text = "inputs and outputs are the integers that the model computes with"
-        yield Trial("io_type", f"--io-type {INT8}", text, arguments={"io_type": INT8})
-    yield from _alignment(arguments)
+        change = "the application passes int8"
+        values = {"io_type": INT8}
+        yield Trial("io_type", f"--io-type {INT8}", text, change, arguments=values)
+    yield from _alignment(arguments, metadata)
     yield from _search(options, metadata)
     yield from _larger_pool(arguments, metadata)
+    if has_code and options.code != SMALL:
+        config = {f"{_PREFIX}code": SMALL}
+        text = "operators that differ in sizes only share their code"
+        flag = f"--pass-config {_PREFIX}code={SMALL}"
+        yield Trial("code", flag, text, config=config, is_of_code=True)
 
 
 def _option(
-    name: str, value: object, flag: str | None, effect: str, text: str | None = None
+    name: str,
+    value: object,
+    flag: str | None,
+    effect: str,
+    text: str | None = None,
+    application: str = "",
 ) -> Trial:
     text = str(int(value)) if isinstance(value, bool) else str(text)
-    return Trial(
-        name, flag or f"--pass-config {_PREFIX}{name}={text}", effect, {_PREFIX + name: value}
-    )
+    flag = flag or f"--pass-config {_PREFIX}{name}={text}"
+    return Trial(name, flag, effect, application, {_PREFIX + name: value})
 
 
 def _places_io(arguments: Mapping[str, Any]) -> bool:
@@ -131,26 +158,44 @@ def _places_io(arguments: Mapping[str, Any]) -> bool:
 
 def _other_io(options: PlanningOptions) -> Trial:
     if options.use_workspace_io:
-        effect = "the application gives inputs and outputs memory of their own"
-        return _option("use_workspace_io", False, None, effect)
-    effect = "inputs and outputs are in the workspace, where they share bytes with other buffers"
-    return _option("use_workspace_io", True, "--workspace-io", effect)
+        effect = "inputs and outputs have memory of their own"
+        change = "the application passes its own arrays"
+        return _option("use_workspace_io", False, None, effect, application=change)
+    effect = "inputs and outputs share bytes with other buffers"
+    change = "the application uses the addresses that map_inputs and map_outputs give"
+    return _option("use_workspace_io", True, "--workspace-io", effect, application=change)
 
 
-def _row_inputs(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterator[Trial]:
-    """Yield trials that each stream one of the first `_MOST_ROW_INPUTS` inputs row by row."""
+def _rows(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterator[Trial]:
+    """Yield trials that each stream one of the first large inputs or outputs row by row."""
     mains = metadata["memory"]["functions"]["main"]
-    if len(mains) > 1 or options.preserve_inputs or not options.streaming:
+    if len(mains) > 1 or options.preserve_inputs:
         return
-    inputs = [name for name, known in mains[0]["inputs"].items() if not known.get("updated")]
-    for name in inputs[:_MOST_ROW_INPUTS]:
-        if name not in options.row_inputs and name not in options.hops:
-            yield Trial(
-                "stream_inputs",
-                f"--stream-input {shlex.quote(name)}",
-                "the application gives this input row by row, in a callback",
-                {f"{_PREFIX}stream_inputs": [*options.stream_inputs, name]},
-            )
+    least = _least_bytes(metadata)
+    for side, verb in (("input", "given"), ("output", "taken")):
+        known: tuple[str, ...] = getattr(options, f"stream_{side}s")
+        names = [
+            name
+            for name, tensor in mains[0][f"{side}s"].items()
+            if not tensor.get("updated")
+            and (tensor["size"] or 0) >= least
+            # Inputs without rows are tried too, since the refusal says why they have none.
+            and (side == "input" or len(tensor["shape"]) >= _ROW_DIMENSIONS)
+        ]
+        for name in names[:_MOST_ROWS]:
+            if name not in known and name not in options.hops:
+                yield Trial(
+                    f"stream_{side}s",
+                    f"--stream-{side} {shlex.quote(name)}",
+                    f"this {side} is {verb} row by row",
+                    "the application needs a callback",
+                    {f"{_PREFIX}stream_{side}s": [*known, name]},
+                )
+
+
+def _least_bytes(metadata: Mapping[str, Any]) -> float:
+    """Return the fewest bytes of RAM that a trial must be able to save."""
+    return float(metadata["memory"]["ram"]["size_bytes"] * LEAST_PERCENT / 100)
 
 
 def _has_float_io(metadata: Mapping[str, Any]) -> bool:
@@ -162,9 +207,13 @@ def _has_float_io(metadata: Mapping[str, Any]) -> bool:
     )
 
 
-def _alignment(arguments: Mapping[str, Any]) -> Iterator[Trial]:
+def _alignment(arguments: Mapping[str, Any], metadata: Mapping[str, Any]) -> Iterator[Trial]:
+    """Yield a trial with a smaller alignment, unless the buffers at the peak are too few for it."""
     executor: Executor = arguments["executor"]
-    if executor.workspace_byte_alignment > _ALIGNMENT:
+    pools = [pool for pool in metadata["memory"]["pools"] if pool["kind"] == "workspace"]
+    padding = executor.workspace_byte_alignment - _ALIGNMENT
+    most_saved = sum(padding * len(pool["live_at_peak"]) for pool in pools)
+    if most_saved > 0 and most_saved >= _least_bytes(metadata):
         known = {**executor.options, "workspace-byte-alignment": _ALIGNMENT}
         yield Trial(
             "workspace_byte_alignment",
@@ -182,12 +231,12 @@ def _search(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterator[T
     if options.algorithm_name not in SEARCHES:
         config = {f"{_PREFIX}algorithm": DEFAULT_ALGORITHM, f"{_PREFIX}custom_algorithm": None}
         flag = f"--usmp-algorithm={DEFAULT_ALGORITHM}"
-        yield Trial("algorithm", flag, "searches for the best plan", config)
+        yield Trial("algorithm", flag, "searches for the best plan", config=config)
     elif options.time_budget is None and options.algorithm_name == DEFAULT_ALGORITHM:
         effect = "searches longer; where it ends depends on the machine"
         config = {f"{_PREFIX}time_budget": _TIME_BUDGET}
         flag = f"--usmp-time-budget={_TIME_BUDGET}"
-        yield Trial("time_budget", flag, effect, config, search_seconds=_MORE_SECONDS)
+        yield Trial("time_budget", flag, effect, config=config, search_seconds=_MORE_SECONDS)
 
 
 def _larger_pool(arguments: Mapping[str, Any], metadata: Mapping[str, Any]) -> Iterator[Trial]:

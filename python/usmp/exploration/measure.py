@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,25 @@ _LONGEST_REASON = 300
 def measure(factory: AOTExecutorFactoryModule) -> Result:
     """Return the RAM and flash of a model, and the approximate instructions of a run."""
     metadata = factory.metadata["modules"][factory.module_name]
-    memory, operators = metadata["memory"], metadata["operators"]
     code_bytes, code, compiler, code_reason = _code(factory.files(), metadata)
+    return replace(
+        planned_result(metadata),
+        code_bytes=code_bytes,
+        code=code,
+        compiler=compiler,
+        code_reason=code_reason,
+    )
+
+
+def planned_result(metadata: Mapping[str, Any]) -> Result:
+    """Return the figures of a plan: those of `measure`, but without code.
+
+    Parameters
+    ----------
+    metadata
+        metadata of a module.
+    """
+    memory, operators = metadata["memory"], metadata["operators"]
     known = [count for count in map(_instructions, operators) if count is not None]
     macs = [operator.get("macs") for operator in operators]
     ended_by = memory.get("search_ended_by")
@@ -41,10 +59,6 @@ def measure(factory: AOTExecutorFactoryModule) -> Result:
         constant_bytes=sum(
             pool["size_bytes"] for pool in memory["pools"] if pool["kind"] == "constant"
         ),
-        code_bytes=code_bytes,
-        code=code,
-        compiler=compiler,
-        code_reason=code_reason,
         instructions=sum(known) if known else None,
         operators=len(operators),
         estimated_operators=len(known),

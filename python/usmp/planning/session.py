@@ -62,12 +62,15 @@ class PlanningSession:
         compared.
     is_cut_short
         whether the deadline ended a search for the plan.
+    ends_at_plan
+        whether builds end with the plan, because no code of them is needed.
     """
 
     def __init__(self, deadline: Deadline | None = None) -> None:
         self.deadline = deadline
         self.not_compared: dict[str, None] = {}
         self.is_cut_short = False
+        self.ends_at_plan = False
         self._annotated = AnnotatedFunctions()
         self._instances = InstanceStore()
         self._known: dict[Hashable, Any] = {}
@@ -92,6 +95,15 @@ class PlanningSession:
             yield
         finally:
             self.not_compared, self.is_cut_short = outer
+
+    @contextmanager
+    def ending_at_plan(self, ends: bool = True) -> Iterator[None]:
+        """Let builds within the context end with the plan."""
+        outer, self.ends_at_plan = self.ends_at_plan, ends
+        try:
+            yield
+        finally:
+            self.ends_at_plan = outer
 
     def once(self, what: Hashable, mod: IRModule, find: Callable[[], _Found]) -> _Found:
         """Return the answer to a question about a module; compute it by `find` the first time.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
+from usmp.report.fitting import Fitting
 from usmp.report.text_tables import (
     TextTable,
     markdown_table,
@@ -16,7 +18,7 @@ from usmp.report.text_tables import (
     print_table,
     print_text,
 )
-from usmp.support.text.plain_text import shown
+from usmp.support.text.plain_text import printable, shown
 
 SCHEMA, VERSION = "usmp.check", 1
 """Name and version of the document; the version changes if a field is removed or redefined."""
@@ -53,6 +55,16 @@ class Need:
         """The needed bytes beyond the available memory."""
         return 0 if self.available is None else max(self.needed - self.available, 0)
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the bytes as plain data."""
+        return {
+            "needed_bytes": self.needed,
+            "available_bytes": self.available,
+            "missing_bytes": self.missing,
+            "parts": dict(self.parts),
+            "all_counted": self.is_whole,
+        }
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -72,6 +84,8 @@ class Verdict:
         sentences about the uses of memory that are counted, and those that are not.
     source
         source of the board's figures.
+    fitting
+        what makes the model fit; None if it fits, or if nothing was tried.
     """
 
     name: str
@@ -81,6 +95,7 @@ class Verdict:
     why_not: str = ""
     notes: Sequence[str] = ()
     source: str = field(default="")
+    fitting: Fitting | None = None
 
     @property
     def fits(self) -> bool:
@@ -88,17 +103,29 @@ class Verdict:
 
 
 def print_verdicts(title: str, verdicts: Sequence[Verdict], console: Console) -> None:
-    """Print a table with a row for each verdict, and the notes."""
+    """Print a table with a row for each verdict, what makes the model fit, and the notes."""
     print_table(_table(title, verdicts), console)
-    for sentence in _sentences(verdicts):
+    fittings = _about(verdicts, _fitting_sentences)
+    for sentence in fittings:
+        print_text(sentence, console)
+    for command in _commands(verdicts):
+        # Break no lines, because the command is to be copied.
+        console.print(Text(f"  {command}"), soft_wrap=True)
+    if fittings:
+        console.print()
+    for sentence in _about(verdicts, _notes):
         print_text(sentence, console)
 
 
 def markdown_verdicts(title: str, verdicts: Sequence[Verdict]) -> str:
-    """Return the table and the notes as Markdown."""
-    sentences = [f"- {markdown_text(sentence)}" for sentence in _sentences(verdicts)]
+    """Return the table, what makes the model fit, and the notes as Markdown."""
+    fittings, notes = (
+        [f"- {markdown_text(sentence)}" for sentence in _about(verdicts, of_one)]
+        for of_one in (_fitting_sentences, _notes)
+    )
+    commands = ["", *(f"      {command}" for command in _commands(verdicts)), ""]
     parts = [f"**{markdown_text(title)}**\n", markdown_table(_table(title, verdicts))]
-    return "\n".join([*parts, *sentences]) + "\n"
+    return "\n".join([*parts, *fittings, *(commands if fittings else []), *notes]) + "\n"
 
 
 def verdicts_json(file: str, is_within: bool, verdicts: Sequence[Verdict]) -> str:
@@ -126,21 +153,12 @@ def _target(verdict: Verdict) -> dict[str, Any]:
         "name": verdict.name,
         "core": verdict.core,
         "fits": verdict.fits,
-        "ram": _need(verdict.ram),
-        "flash": _need(verdict.flash),
+        "ram": verdict.ram.as_json(),
+        "flash": verdict.flash.as_json(),
         "why_not": verdict.why_not,
         "notes": list(verdict.notes),
         "source": verdict.source,
-    }
-
-
-def _need(need: Need) -> dict[str, Any]:
-    return {
-        "needed_bytes": need.needed,
-        "available_bytes": need.available,
-        "missing_bytes": need.missing,
-        "parts": dict(need.parts),
-        "all_counted": need.is_whole,
+        "fitting": None if verdict.fitting is None else verdict.fitting.as_json(),
     }
 
 
@@ -182,16 +200,30 @@ def _missing(verdict: Verdict) -> str:
     return ", ".join(f"{memory} {need.missing}" for memory, need in needs if need.missing)
 
 
-def _sentences(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return each distinct note, preceded by the names of its targets unless all have it."""
+def _notes(verdict: Verdict) -> Sequence[str]:
+    return [*([verdict.why_not] if verdict.why_not else []), *verdict.notes]
+
+
+def _fitting_sentences(verdict: Verdict) -> Sequence[str]:
+    return [] if verdict.fitting is None else [*verdict.fitting.sentences()]
+
+
+def _about(verdicts: Sequence[Verdict], of_one: Callable[[Verdict], Sequence[str]]) -> list[str]:
+    """Return each distinct sentence, preceded by the names of its targets unless all have it."""
     about: dict[str, list[str]] = {}
     for verdict in verdicts:
-        for note in (*([verdict.why_not] if verdict.why_not else []), *verdict.notes):
-            about.setdefault(note, []).append(shown(verdict.name))
+        for sentence in of_one(verdict):
+            about.setdefault(sentence, []).append(shown(verdict.name))
     return [
-        note if len(names) == len(verdicts) else f"{_few(names)}: {note}"
-        for note, names in about.items()
+        sentence if len(names) == len(verdicts) else f"{_few(names)}: {sentence}"
+        for sentence, names in about.items()
     ]
+
+
+def _commands(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return each distinct command that makes the model fit, or miss least."""
+    fittings = [verdict.fitting for verdict in verdicts if verdict.fitting is not None]
+    return [printable(command) for command in dict.fromkeys(f.command for f in fittings) if command]
 
 
 def _few(names: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ import usmp
 from conftest import ROOT
 from support.planner_contexts import planner_context
 from support.small_digits import small_convolutions
-from usmp.explanation import explanation as explanations
+from usmp.explanation import suggestions as suggested
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.planning.session import planning_session
 from usmp.report.explanation import explanation_text
@@ -63,6 +63,19 @@ def test_each_suggestion_is_what_a_build_with_its_options_takes(explanation, dig
 
 
 @pytest.mark.slow
+def test_suggestions_are_typed_and_cost_no_code(explanation):
+    """The same as in the document, which has no C."""
+    of_document = explanation.document["suggestions"]
+    assert [s.flag for s in explanation.suggestions] == [each["flag"] for each in of_document]
+    own = explanation.module.metadata["modules"]["default"]["memory"]["ram"]["size_bytes"]
+    assert explanation.result.ram_bytes == own
+    for suggestion, each in zip(explanation.suggestions, of_document, strict=True):
+        result = suggestion.result
+        assert (suggestion.ram_bytes, result.code_bytes) == (each["ram_bytes_after"], None)
+        assert result.instructions == each["instructions_after"] > 0
+
+
+@pytest.mark.slow
 def test_reasons_are_the_overlaps_of_the_plan(explanation):
     """Of the pairs that are live at the peak, those that share bytes do at the distance that is
     given as the reason."""
@@ -96,8 +109,8 @@ def test_progress_names_what_is_tried(explanation, told):
 
 @pytest.mark.slow
 def test_a_model_without_room_for_more():
-    """Refused, with the reason; and an option that is off is tried."""
-    config = {"tir.usmp.preserve_inputs": True}
+    """Refused, with the reason; and by an algorithm that shares nothing."""
+    config = {"tir.usmp.algorithm": "no_sharing", "tir.usmp.preserve_inputs": True}
     options = {"interface-api": "packed"}
     with tvm.transform.PassContext(config=config, disabled_pass=["OverlapInputsAndOutputs"]):
         found = usmp.explain(
@@ -105,9 +118,10 @@ def test_a_model_without_room_for_more():
         )
     suggestions = {each["name"]: each for each in found.document["suggestions"]}
     assert suggestions["use_workspace_io"]["refused"] is not None
-    assert suggestions["OverlapInputsAndOutputs"]["saved_bytes"] > 0
+    assert suggestions["algorithm"]["saved_bytes"] > 0
     (pool,) = found.document["pools"]
     assert {pair["kind"] for pair in pool["pairs"]} == {"overlap is off"}
+    assert "by the algorithm no_sharing" in found.document["not_interleaved"]
 
 
 @pytest.mark.slow
@@ -178,4 +192,4 @@ def test_every_field_has_a_row_in_the_page(explanation):
     ],
 )
 def test_a_refusal_is_its_cause_in_few_words(text, words):
-    assert explanations._in_few_words(ValueError(text)) == words
+    assert suggested._in_few_words(ValueError(text)) == words

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from support.planner_contexts import planner_context
@@ -11,7 +13,7 @@ from usmp.planning.options import planning_options
 
 
 def tensor(dtype="float32", **known):
-    return {"dtype": dtype, **known}
+    return {"dtype": dtype, "size": 16, "shape": [1, 2, 2, 1], **known}
 
 
 def main(inputs=None, outputs=None):
@@ -19,19 +21,20 @@ def main(inputs=None, outputs=None):
 
 
 def pool(name="sram", **known):
-    return {"name": name, "kind": "workspace", "optimal": True, "peak_bytes": 8, **known}
+    held = {"optimal": True, "peak_bytes": 8, "live_at_peak": ["x"]}
+    return {"name": name, "kind": "workspace", **held, **known}
 
 
-def metadata(*mains, pools=None):
+def metadata(*mains, pools=None, ram=100):
     pools = [pool()] if pools is None else pools
-    return {"memory": {"functions": {"main": list(mains or [main()])}, "pools": pools}}
+    functions = {"main": list(mains or [main()])}
+    return {"memory": {"ram": {"size_bytes": ram}, "functions": functions, "pools": pools}}
 
 
-def tried(config=None, known=None, **arguments):
-    context = planner_context(config or {})
+def tried(config=None, known=None, has_code=False, **arguments):
     arguments = {"executor": Executor("aot"), **arguments}
-    options, disabled = planning_options(context), list(context.disabled_pass)
-    found = trials(options, disabled, arguments, known or metadata())
+    options = planning_options(planner_context(config or {}))
+    found = trials(options, arguments, known or metadata(), has_code)
     return {trial.name: trial for trial in found}
 
 
@@ -43,26 +46,16 @@ def test_options_that_take_memory_are_tried_without():
         "io_type",
         "workspace_byte_alignment",
     )
-    passes = "OrderOperators", "StreamOperators", "OverlapInputsAndOutputs", "PruneConstantChannels"
-    found = tried(
-        {
-            "preserve_inputs": True,
-            "disabled_pass": [f"usmp.{name}" for name in passes],
-            "optimize": "speed",
-        }
-    )
+    found = tried({"preserve_inputs": True, "optimize": "speed"})
     assert tuple(found) == (
         "use_workspace_io",
         "preserve_inputs",
-        *passes,
         "max_extra_macs",
         "optimize",
         "io_type",
         "workspace_byte_alignment",
     )
     assert found["preserve_inputs"].flag == "without --usmp-preserve-inputs"
-    assert found["StreamOperators"].flag == "without --disabled-pass=StreamOperators"
-    assert found["StreamOperators"].enables == "StreamOperators"
     assert found["optimize"].config == {"tir.usmp.optimize": "ram"}
 
 
@@ -96,6 +89,8 @@ def test_inputs_and_outputs_are_tried_elsewhere():
         ({}, [main(), main()], None),
         ({"preserve_inputs": True}, [main()], None),
         ({"disabled_pass": ["StreamOperators"]}, [main()], None),
+        # Less than 2 % of the RAM.
+        ({}, [main({"x": tensor(size=1), "y": tensor(size=2)})], "y"),
     ],
 )
 def test_inputs_are_tried_by_rows(config, mains, expected):
@@ -106,6 +101,38 @@ def test_inputs_are_tried_by_rows(config, mains, expected):
         given = config.get("stream_inputs", [])
         assert found.config == {"tir.usmp.stream_inputs": [*given, expected]}
         assert found.flag.split(" ", 1)[1].strip("'") == expected
+
+
+def test_outputs_with_rows_are_tried_by_rows():
+    outputs = {"scores": tensor(shape=[1, 16]), "small": tensor(size=1), "image": tensor()}
+    found = tried(None, metadata(main(outputs=outputs)))["stream_outputs"]
+    assert found.flag == "--stream-output image"
+    assert found.application == "the application needs a callback"
+    assert "stream_outputs" not in tried({"stream_outputs": ["image"]}, metadata(main({}, outputs)))
+
+
+def test_code_is_tried_where_flash_is_asked_for():
+    assert "code" not in tried()
+    found = tried(has_code=True)["code"]
+    assert (found.flag, found.is_of_code) == ("--pass-config tir.usmp.code=small", True)
+    assert "code" not in tried({"code": "small"}, has_code=True)
+
+
+def test_a_pair_has_both_changes():
+    found = tried({"stream_inputs": ["a"]}, metadata(main({"x": tensor(), "y": tensor()})))
+    rows, strips, types = (found[name] for name in ("stream_inputs", "max_extra_macs", "io_type"))
+    pair = rows.combined(strips)
+    assert pair.flag == "--stream-input y --pass-config tir.usmp.max_extra_macs=10%"
+    assert pair.config == {**rows.config, **strips.config}
+    assert (pair.application, pair.parts) == (rows.application, (rows, strips))
+    both = rows.combined(types)
+    assert both.arguments == {"io_type": "int8"}
+    assert both.application == "the application needs a callback; the application passes int8"
+    other = {"tir.usmp.stream_inputs": ["a", "x"]}
+    two = rows.combined(replace(rows, config=other))
+    assert two.config == {"tir.usmp.stream_inputs": ["a", "y", "x"]}
+    assert strips.combined(strips) is None
+    assert types.combined(types) is None
 
 
 @pytest.mark.parametrize(
@@ -133,6 +160,11 @@ def test_words_are_tried_as_alignment(alignment, is_tried):
         changed = found.arguments["executor"]
         assert changed.workspace_byte_alignment == 4
         assert dict(changed.options)["unpacked-api"]
+
+
+def test_words_are_not_tried_where_padding_is_little():
+    assert "workspace_byte_alignment" in tried(known=metadata(ram=600))
+    assert "workspace_byte_alignment" not in tried(known=metadata(ram=601))
 
 
 @pytest.mark.parametrize(

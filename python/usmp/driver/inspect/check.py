@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.errors import UsageError
-from usmp.driver.inspect.check_places import add_place_options, is_within, places
+from usmp.driver.inspect.check_places import Place, add_place_options, is_within, places
 from usmp.driver.inspect.diff import ENDINGS, FORMATS
 from usmp.driver.options.build_options import RARE_IN_PLANS, add_build_options
 from usmp.driver.options.model_files import check_is_none_of, check_model_files, note_one_program
 from usmp.driver.output import Show, chosen_format, print_or_write
 from usmp.driver.status import NOT_WITHIN
 from usmp.driver.terminal.help import add_command
-from usmp.driver.terminal.progress import add_quiet_option, stages
+from usmp.driver.terminal.progress import ProgressCallback, add_quiet_option, stages
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from usmp.driver.inspect.check_builds import Builds
     from usmp.report.verdicts import Verdict
 
 _EXAMPLES = """\
   tvmc check model.tflite --max-ram 64K --max-flash 512K
-      exit status 0 if the model fits, 2 if it does not
+      exit status 0 if the model fits, 2 if it does not, with the option that makes it fit
   tvmc check model.tflite --boards nrf52840,stm32f411re
       the same of parts, each with the kernels for its core; all must fit
   tvmc check model.tflite --boards all
@@ -46,7 +48,8 @@ def add_check_parser(commands: Any) -> None:
         check_fit,
         summary="check that a model fits a board",
         description="Plan a model, compile its C where a compiler for the core is installed, and "
-        "say whether RAM and flash suffice. Nothing runs.",
+        "say whether RAM and flash suffice; if not, with which option, or which two, they do. "
+        "Nothing runs.",
         examples=_EXAMPLES,
     )
     add_place_options(parser.add_argument_group("what it has to fit"))
@@ -60,6 +63,11 @@ def add_check_parser(commands: Any) -> None:
         ]
     )
     output = parser.add_argument_group("output files")
+    output.add_argument(
+        "--no-suggestions",
+        action="store_true",
+        help="do not look for options with which the model fits",
+    )
     output.add_argument(
         "--format",
         choices=FORMATS,
@@ -80,17 +88,38 @@ def check_fit(options: argparse.Namespace) -> int:
         check_is_none_of(options.output, options, "the verdict")
     check_model_files(options)
     from usmp.driver.inspect.check_builds import Builds
+    from usmp.planning.session import planning_session
 
-    with stages(options) as stage:
+    # One session for all builds, which share what they have in common.
+    with stages(options) as stage, planning_session():
         builds = Builds(options, stage)
         verdicts: list[Verdict] = []
         for place in all_places:
             builds.remaining = len(all_places) - len(verdicts)
             verdicts.append(builds.verdict(place))
-    fitting = [(place, verdict.fits) for place, verdict in zip(all_places, verdicts, strict=True)]
-    does_fit = is_within(options, fitting)
+        fitting = [(p, verdict.fits) for p, verdict in zip(all_places, verdicts, strict=True)]
+        does_fit = is_within(options, fitting)
+        if not (does_fit or options.no_suggestions or builds.is_archive):
+            verdicts = _with_suggestions(options, builds, stage, all_places, verdicts)
     _show(options, verdicts, does_fit)
     return 0 if does_fit else NOT_WITHIN
+
+
+def _with_suggestions(
+    options: argparse.Namespace,
+    builds: Builds,
+    stage: ProgressCallback,
+    all_places: Sequence[Place],
+    verdicts: Sequence[Verdict],
+) -> list[Verdict]:
+    """Return the verdicts, those that are no with what makes the model fit."""
+    from usmp.driver.inspect.check_suggestions import Suggestions
+
+    suggested = Suggestions(options, builds, stage)
+    return [
+        v if v.fits else replace(v, fitting=suggested.fitting(place, v))
+        for place, v in zip(all_places, verdicts, strict=True)
+    ]
 
 
 def _show(options: argparse.Namespace, verdicts: Sequence[Verdict], does_fit: bool) -> None:

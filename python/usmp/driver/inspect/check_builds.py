@@ -65,6 +65,28 @@ class Builds:
         """Upper bound of the number of remaining builds, which share the time budget."""
         self._chooses_core = self._given is None and _is_any_core(options)
 
+    @property
+    def files(self) -> list[str]:
+        """The files of the command line."""
+        return list(self._options.FILE)
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether the build is an archive, which no option changes."""
+        return self._given is not None
+
+    def options_of(self, place: Place) -> argparse.Namespace:
+        """Return the options of the build for a place: with its core or its board."""
+        board = place.name if place.is_board else None
+        target = self._options.target if place.is_board else self._target_of(place.core)
+        return argparse.Namespace(**{**vars(self._options), "target": target, "board": board})
+
+    def module_of(self, place: Place) -> ArchivedModule:
+        """Return the module that is built for a place; for a board, without its memories."""
+        if place.is_board:
+            return self._for_core(board_named(place.name).core, None)[1]
+        return self._for_core(place.core, self._options.io_pool)[1]
+
     def verdict(self, place: Place) -> Verdict:
         """Return the verdict on whether the model fits a place (a board, a part or limits)."""
         if place.is_board:
@@ -76,12 +98,16 @@ class Builds:
         """Return the build for a core. Archives, and models with a target, ignore the core."""
         if self._given is not None:
             return self._given
-        mcpu = core if self._chooses_core and core.split("+")[0] in CORES else ""
-        if (mcpu, io_pool) not in self._built:
-            target = f"c -mcpu={mcpu}" if mcpu else self._options.target
-            self._stage(f"building for {mcpu or target}")
-            self._built[mcpu, io_pool] = self._build(target, None, io_pool)
-        return self._built[mcpu, io_pool]
+        target = self._target_of(core)
+        if (target, io_pool) not in self._built:
+            self._stage(f"building for {target.removeprefix('c -mcpu=')}")
+            self._built[target, io_pool] = self._build(target, None, io_pool)
+        return self._built[target, io_pool]
+
+    def _target_of(self, core: str) -> str:
+        """Return the target of the build for a core."""
+        is_chosen = self._chooses_core and core.split("+")[0] in CORES
+        return f"c -mcpu={core}" if is_chosen else str(self._options.target)
 
     def _build(
         self, target: str, board: str | None, io_pool: str | None
@@ -93,9 +119,14 @@ class Builds:
             "remaining_builds": self.remaining,
         }
         options = argparse.Namespace(**{**vars(self._options), **overrides})
-        factory = build_model(options, self._stage)
+        from usmp.planning.session import planning_session
+
+        with planning_session() as session, session.own_record():
+            factory = build_model(options, self._stage, compare_workspace_io=False)
         # Run extensions once, because a second run would register their operators again.
         self._options.extension = []
+        # Read models once, so that all builds in a session share what is lowered.
+        self._options.imported_models = options.imported_models
         with temporary_folder() as folder:
             path = folder / "model.tar"
             factory.export_model_library_format(path)
@@ -104,7 +135,7 @@ class Builds:
 
     def _by_sizes(self, place: Place, archive: Archive, module: ArchivedModule) -> Verdict:
         """Return the verdict from the plan and the compiled code, without linking a program."""
-        ram, flash, notes = _ram_parts(module), _constants(module), []
+        ram, flash, notes = ram_parts(module), _constants(module), []
         code = self._code(place, archive, module)
         if isinstance(code, str):
             notes += [code, _NO_STACK]
@@ -124,7 +155,8 @@ class Builds:
             source=place.source,
         )
         unfinished = unfinished_search(module.metadata["memory"])
-        notes = [*_advice(verdict, module), *unfinished, *_dynamic(module), *notes]
+        advice = _advice(verdict, module) if self.is_archive else []
+        notes = [*advice, *unfinished, *_dynamic(module), *notes]
         return Verdict(**{**vars(verdict), "notes": notes})
 
     def _code(self, place: Place, archive: Archive, module: ArchivedModule) -> CompiledCode | str:
@@ -214,7 +246,7 @@ def _sized_place(board: Board) -> Place:
     )
 
 
-def _ram_parts(module: ArchivedModule) -> dict[str, int]:
+def ram_parts(module: ArchivedModule) -> dict[str, int]:
     """Return the bytes of RAM in the plan, by use."""
     memory = module.metadata["memory"]
     if "ram" in memory:
@@ -235,7 +267,7 @@ def _advice(verdict: Verdict, module: ArchivedModule) -> list[str]:
     if not verdict.ram.missing:
         return []
     ram: Mapping[str, Any] = module.metadata["memory"].get("ram", {})
-    planned = sum(_ram_parts(module).values())
+    planned = sum(ram_parts(module).values())
     with_io = ram.get("size_bytes_with_workspace_io", planned)
     rest = verdict.ram.needed - planned
     advice = []
@@ -244,12 +276,6 @@ def _advice(verdict: Verdict, module: ArchivedModule) -> list[str]:
             "fits" if with_io + rest <= (verdict.ram.available or 0) else "does not fit either"
         )
         advice.append(f"With --workspace-io it takes {with_io + rest} bytes of RAM, and {outcome}.")
-    is_finished = not [*unfinished_search(module.metadata["memory"])]
-    if is_finished and all(p.is_optimal for p in module.pools if not p.is_constant):
-        advice.append(
-            "The plan is proved to be the smallest for these operators; tvmc explain tries what "
-            "else would reduce it."
-        )
     return advice
 
 

@@ -33,6 +33,8 @@ _EXAMPLES = """\
       what is proved; then what would need less RAM, each planned again
   tvmc explain model.tflite --board mps2-an500 --workspace-io
       the same for a board, and with other options of tvmc plan
+  tvmc explain model.tflite --board mps2-an500 --measure
+      the code and the instructions of each suggestion measured, not estimated
   tvmc explain model.tflite --no-suggestions
       without planning again
   tvmc explain model.tflite -o memory.md
@@ -55,7 +57,7 @@ def add_explain_parser(commands: Any) -> None:
         explain_model,
         summary="say why a model needs its memory, and what would reduce it",
         description="Plan the memory of a model, say what its peak consists of and what forces it, "
-        "and plan it again with other options to see what they save.",
+        "and plan it again with other options, and two of them together, to see what they save.",
         examples=_EXAMPLES,
     )
     add_build_options(parser)
@@ -63,6 +65,12 @@ def add_explain_parser(commands: Any) -> None:
     output = parser.add_argument_group("output files")
     output.add_argument(
         "--no-suggestions", action="store_true", help="do not plan again with other options"
+    )
+    output.add_argument(
+        "--measure",
+        action="store_true",
+        help="compile each, to count code in flash, and with --board count the instructions of a "
+        "run in the emulator (default: about as many as the core's costs say)",
     )
     output.add_argument(
         "--format",
@@ -90,7 +98,11 @@ def explain_model(options: argparse.Namespace) -> None:
             import usmp
 
             explanation = usmp.explain(
-                models, suggestions=not options.no_suggestions, progress=stage, **arguments
+                models,
+                suggestions=not options.no_suggestions,
+                measure=options.measure,
+                progress=stage,
+                **arguments,
             )
         note_interrupted_search(options, explanation.module)
         document = explanation.document

@@ -135,7 +135,7 @@ def check_is_none_of(path: str, options: argparse.Namespace, what: str) -> None:
 def import_models(
     options: argparse.Namespace, stage: ProgressCallback
 ) -> IRModule | dict[str, IRModule]:
-    """Import the models of the options.
+    """Import the models of the options, or return those that `options.imported_models` has.
 
     Returns
     -------
@@ -152,6 +152,15 @@ def import_models(
         a name is no C identifier; an input or a size belongs to no model; or `--input-shapes` or
         `--max` contradicts a model.
     """
+    if getattr(options, "imported_models", None) is None:
+        options.imported_models = _imported(options, stage)
+    models: IRModule | dict[str, IRModule] = options.imported_models
+    return models
+
+
+def _imported(
+    options: argparse.Namespace, stage: ProgressCallback
+) -> IRModule | dict[str, IRModule]:
     import usmp
 
     files = model_files(options)

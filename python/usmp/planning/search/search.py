@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from typing import TypeAlias
@@ -13,8 +13,9 @@ from tvm.ir import IRModule
 from tvm.ir.transform import Pass, PassContext, Sequential
 
 from usmp.analysis.memory.calls import prim_funcs
+from usmp.names import STRIPS
 from usmp.objects.attributes.compared import with_compared
-from usmp.objects.attributes.module_attributes import FIXED_CHOICES_ATTR
+from usmp.objects.attributes.module_attributes import FIXED_CHOICES_ATTR, STRIPS_ATTR
 from usmp.passes import apply_passes
 from usmp.planning.options import PLANNING_OPTION_NAMES, PlanningOptions
 from usmp.planning.search.memories import with_memories, without_memories
@@ -198,9 +199,14 @@ class Search:
             _run_as_pass(stage.pass_name, mod, decide)
             return race
 
-        steps = tuple(step.key for step in self._steps[position:end])
-        context = context_key(PassContext.current()), self.options
-        key = "raced", self._how, steps, context, is_decided, all_attributes_key(mod)
+        steps = self._steps[position:end]
+        options, unread = self.options, set()
+        if not STRIPS_ATTR.is_on(mod) and not any(_is_named(step, STRIPS) for step in steps):
+            # Share the races of a model without strips, whatever strips there may be.
+            options, unread = replace(options, max_extra_macs=0.0), {"tir.usmp.max_extra_macs"}
+        keys = tuple(step.key for step in steps)
+        context = context_key(PassContext.current(), unread), options, keys
+        key = "raced", self._how, context, is_decided, all_attributes_key(mod)
         return self.session.once(key, mod, run)
 
     def _end_of(self, position: int, stage: Stage) -> int:
@@ -242,6 +248,10 @@ class _Passes:
         """Return whether one of the passes searches by itself, and so reads all options."""
         functions = (getattr(one, "searches", None) for one in self.passes)
         return any(searches(mod) for searches in functions if searches is not None)
+
+
+def _is_named(step: _Passes | Stage, name: str) -> bool:
+    return isinstance(step, Stage) and step.name == name
 
 
 def _grouped(steps: Sequence[PassOrStage]) -> Iterator[_Passes | Stage]:

@@ -35,6 +35,8 @@ def explanation_document(
     module: Mapping[str, Any],
     facts: Mapping[str, Mapping[str, Any]] | None = None,
     suggestions: Sequence[Mapping[str, Any]] | None = None,
+    not_interleaved: str | None = None,
+    own_figures: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the document of an explanation.
 
@@ -47,6 +49,10 @@ def explanation_document(
         and `next_peak`; None for an archive.
     suggestions
         results of planning with other options; None if they were not tried.
+    not_interleaved
+        why no operators run interleaved; None if some do, or if the reason is not known.
+    own_figures
+        instructions, flash and code of the model as it is; None for an archive.
     """
     pools = [p for p in module["memory"]["pools"] if p["kind"] == "workspace" and p["buffers"]]
     notes = [] if knows_operators(module) else [NO_OPERATORS]
@@ -63,6 +69,8 @@ def explanation_document(
         "ram": module["memory"].get("ram"),
         "pools": [_pool(module, pool, (facts or {}).get(pool["name"], {})) for pool in pools],
         "search": module.get("search", []),
+        "not_interleaved": not_interleaved,
+        "as_it_is": own_figures,
         "suggestions": None if suggestions is None else _sorted(suggestions),
         "notes": notes,
     }

@@ -7,9 +7,13 @@ from typing import Any
 
 from usmp.report.compared_table import compared_table
 from usmp.report.explanation.pairs import pair_lines
-from usmp.report.explanation.sentences import suggestion_sentence
-from usmp.report.explanation.text import headline, no_gain_lines, pool_sentences, ram_sentences
-from usmp.report.text_tables import markdown_text
+from usmp.report.explanation.suggestions import (
+    lines_below,
+    suggestion_table,
+    suggestions_title,
+)
+from usmp.report.explanation.text import headline, pool_sentences, ram_sentences
+from usmp.report.text_tables import TextTable, markdown_text
 from usmp.support.text.plain_text import shown
 
 
@@ -35,8 +39,9 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     compared = compared_table(document)
     if compared is not None:
         yield from ("", f"## {compared.title}")
-        cells = [[cell.replace("\n", "; ") for cell in row] for row in compared.rows]
-        yield from _table(compared.headings, cells)
+        yield from _text_table(compared)
+    if document["not_interleaved"] is not None:
+        yield from ("", markdown_text(document["not_interleaved"]))
     if document["suggestions"] is not None:
         yield from _suggestions(document)
     for note in document["notes"]:
@@ -44,17 +49,15 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _suggestions(document: Mapping[str, Any]) -> Iterator[str]:
-    gains = [s for s in document["suggestions"] if (s["saved_bytes"] or 0) > 0]
-    yield from ("", f"## What would need less RAM than {document['ram']['size_bytes']} bytes", "")
-    rows = [
-        (s["flag"], str(s["ram_bytes_after"]), str(s["saved_bytes"]), suggestion_sentence(s))
-        for s in gains
-    ]
-    if rows:
-        yield from _table(("option", "RAM bytes", "saves", "what it does"), rows)
-    else:
-        yield from ("Nothing that was tried.", "")
-    yield from (f"- {markdown_text(line)}" for line in no_gain_lines(document["suggestions"]))
+    yield from ("", f"## {suggestions_title(document)}", "")
+    table = suggestion_table(document)
+    yield from ("Nothing that was tried.", "") if table is None else _text_table(table)
+    yield from (f"- {markdown_text(line)}" for line in lines_below(document))
+
+
+def _text_table(table: TextTable) -> Iterator[str]:
+    rows = [[cell.replace("\n", "; ") for cell in row] for row in table.rows]
+    yield from _table(table.headings, rows)
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Sentences about pairs of buffers, the lower bound of a peak, and suggestions."""
+"""Sentences about pairs of buffers, and the lower bound of a peak."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from typing import Any
 from usmp.names import OVERLAP_INPUTS_AND_OUTPUTS
 from usmp.report.explanation.operators import joined, operator_label
 from usmp.support.text.plain_text import shown
-
-NO_TIME = "the time budget ended before it was tried"
-"""Reason why a suggestion was not tried."""
 
 _MOST_BUFFERS = 8
 """Most buffers that a sentence names."""
@@ -155,9 +152,3 @@ def bound_sentence(pool: Mapping[str, Any]) -> str:
         "search": "need as much: a search through all their arrangements found none that is lower",
     }[forcing["kind"]]
     return f"{proved}: {listed} {how if len(names) > 1 else 'alone needs as much'}."
-
-
-def suggestion_sentence(suggestion: Mapping[str, Any]) -> str:
-    """Return a sentence about a suggestion, with the total workspace before and after."""
-    before, after = (sum(suggestion[f"peaks_{when}"].values()) for when in ("before", "after"))
-    return f"{suggestion['what']} (workspace {before} -> {after})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
@@ -10,7 +10,11 @@ from rich.console import Console
 from usmp.report.compared_table import compared_table
 from usmp.report.explanation.operators import joined
 from usmp.report.explanation.pairs import pair_lines
-from usmp.report.explanation.sentences import NO_TIME, suggestion_sentence
+from usmp.report.explanation.suggestions import (
+    lines_below,
+    suggestion_table,
+    suggestions_title,
+)
 from usmp.report.text_tables import TextTable, print_list, print_table, print_text, printed_text
 from usmp.support.text.plain_text import shown
 
@@ -33,6 +37,9 @@ def print_explanation(document: Mapping[str, Any], console: Console | None = Non
     compared = compared_table(document)
     if compared is not None:
         print_table(compared, console)
+    if document["not_interleaved"] is not None:
+        print_text(document["not_interleaved"], console)
+        console.print()
     if document["suggestions"] is not None:
         _print_suggestions(document, console)
     for note in document["notes"]:
@@ -120,43 +127,11 @@ def _live_table(pool: Mapping[str, Any]) -> TextTable:
 
 
 def _print_suggestions(document: Mapping[str, Any], console: Console) -> None:
-    suggestions = document["suggestions"]
-    gains = [suggestion for suggestion in suggestions if (suggestion["saved_bytes"] or 0) > 0]
-    ram = document["ram"]["size_bytes"]
-    print_text(f"What would need less RAM than {ram} bytes (each planned again):", console)
-    if gains:
-        print_table(_suggestion_table(gains), console)
-    else:
+    print_text(f"{suggestions_title(document)}:", console)
+    table = suggestion_table(document)
+    if table is None:
         print_text("- nothing that was tried", console)
-    for line in no_gain_lines(suggestions):
+    else:
+        print_table(table, console)
+    for line in lines_below(document):
         print_text(line, console)
-
-
-def no_gain_lines(suggestions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield sentences about suggestions without a gain, and suggestions that were refused."""
-    useless = [s for s in suggestions if s["saved_bytes"] is not None and s["saved_bytes"] <= 0]
-    if useless:
-        yield f"Tried, no gain: {', '.join(shown(s['flag']) for s in useless)}."
-    for s in suggestions:
-        if s["refused"] is not None:
-            label = "Not tried" if s["refused"] == NO_TIME else "Not possible"
-            yield f"{label}: {shown(s['flag'])}: {s['refused']}."
-
-
-def _suggestion_table(gains: Sequence[Mapping[str, Any]]) -> TextTable:
-    rows = [
-        [
-            str(suggestion["saved_bytes"]),
-            str(suggestion["ram_bytes_after"]),
-            f"{shown(suggestion['flag'])}\n{suggestion_sentence(suggestion)}",
-        ]
-        for suggestion in gains
-    ]
-    return TextTable(
-        "",
-        ("saves", "RAM bytes", "with this option of tvmc"),
-        rows,
-        names=frozenset({2}),
-        numbers=frozenset({0, 1}),
-        several_lines=frozenset({2}),
-    )

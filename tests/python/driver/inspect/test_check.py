@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,8 @@ import usmp
 from conftest import ROOT
 from support.compilers import require
 from usmp.boards import board as boards
-from usmp.driver.inspect import check_builds
+from usmp.driver.explore.options import parse_build
+from usmp.driver.inspect import check_builds, check_suggestions
 from usmp.driver.status import NOT_WITHIN
 
 pytestmark = pytest.mark.usefixtures("one_session")
@@ -98,6 +100,49 @@ def test_how_inputs_in_the_workspace_would_help(tvmc, archive, without_compilers
     advice = {name: target["notes"][0] for name, target in targets.items()}
     assert advice["limits"] == "With --workspace-io it takes 74 bytes of RAM, and fits."
     assert advice["tiny"].endswith("takes 74 bytes of RAM, and does not fit either.")
+
+
+@pytest.mark.slow
+def test_the_option_that_makes_it_fit(tvmc, small_digits_model, without_compilers):
+    """The first that does, with a command that compiles the model so."""
+    files = ["check", small_digits_model]
+    targets, status = checked(tvmc, *files[1:], "--max-ram=80")
+    found = targets["limits"]["fitting"]
+    assert (status, found["fits"], found["flags"]) == (NOT_WITHIN, True, "--workspace-io")
+    assert found["ram"]["missing_bytes"] == 0
+    assert found["tried"] == ["--workspace-io"]
+    _, compiler, *words = shlex.split(found["command"])
+    assert (compiler, words[0]) == ("compile", str(small_digits_model))
+    assert tvmc(*files, *words[1:], "--max-ram=80").status == 0
+    text = tvmc(*files, "--max-ram=80").stdout
+    rest = 80 - found["ram"]["needed_bytes"]
+    assert f"It fits with --workspace-io: RAM {80 - rest} bytes, {rest} below the limit." in text
+    assert f"\n  {found['command']}\n" in text
+
+
+@pytest.mark.slow
+def test_what_is_closest_if_nothing_fits(tvmc, small_digits_model, without_compilers):
+    targets, status = checked(tvmc, small_digits_model, "--max-ram=9")
+    found = targets["limits"]["fitting"]
+    assert (status, found["fits"]) == (NOT_WITHIN, False)
+    assert 0 < found["ram"]["missing_bytes"] < targets["limits"]["ram"]["missing_bytes"]
+    assert len(found["tried"]) > 1
+    targets, _ = checked(tvmc, small_digits_model, "--max-ram=9", "--no-suggestions")
+    assert targets["limits"]["fitting"] is None
+
+
+def test_flags_are_added_to_those_of_the_user():
+    options = parse_build(
+        ["--stream-input=x", "--pass-config=tir.usmp.optimize=speed", "--io-type=int8"]
+    )
+    found = check_suggestions._with_flag(
+        options, "--stream-input y --pass-config tir.usmp.optimize=ram"
+    )
+    assert (found.stream_input, found.pass_config, found.io_type) == (
+        ["x", "y"],
+        ["tir.usmp.optimize=ram"],
+        "int8",
+    )
 
 
 def test_all_that_is_named_must_fit_and_of_all_boards_one(tvmc, archive, without_compilers):

@@ -118,12 +118,28 @@ FACTS = {
 }
 
 
-def suggestion(flag, saved, refused=None):
+def costs(suffix, instructions=2_000_000, flash=500, code=None):
+    return {
+        f"instructions{suffix}": instructions,
+        f"instructions_are_measured{suffix}": False,
+        f"flash_bytes{suffix}": flash,
+        f"code_bytes{suffix}": code,
+    }
+
+
+OWN = {**costs(""), "operators": 3, "estimated_operators": 2}
+
+
+def suggestion(flag, saved, refused=None, pair_of=(), **after):
     return {
         "name": flag,
         "flag": flag,
+        "pair_of": list(pair_of),
         "what": f"does {flag}",
+        "application": "the application waits" if flag == "--large" else "",
         "ram_bytes_after": None if saved is None else 152 - saved,
+        **costs("_before"),
+        **costs("_after", **after),
         "saved_bytes": saved,
         "peaks_before": {"sram": 132},
         "peaks_after": None if saved is None else {"sram": 132 - saved},
@@ -137,7 +153,13 @@ SUGGESTIONS = [
     suggestion("--large", 30),
     suggestion("--worse", -8),
     suggestion("--never", None, "it has none"),
+    suggestion("--large --small", 31, pair_of=("--large", "--small"), instructions=999),
+    suggestion("--large --none", 30, pair_of=("--large", "--none")),
 ]
+
+
+def explained(described, facts=FACTS, why=None):
+    return explanation_document(described, facts, SUGGESTIONS, why, OWN)
 
 
 def plain(text):
@@ -186,7 +208,7 @@ def test_an_input_that_is_kept_for_the_application():
 
 
 def test_text():
-    text = plain(explanation_text(explanation_document(module(), FACTS, SUGGESTIONS)))
+    text = plain(explanation_text(explained(module())))
     for said in (
         "net: RAM 152 bytes = workspace 132 + inputs and outputs 20, without the stack.",
         "the peak is 132 bytes, at operator 2 CONV_2D (4x4x2).",
@@ -197,8 +219,13 @@ def test_text():
         "y and z: the operator reads byte 4 (row 1) of y after it has written byte 15 of z; at a "
         "distance of 12 bytes they can share 8, and share 0 (offsets are multiples of 16).",
         "x and y: no operator accesses both",
-        "30 122 --large does --large (workspace 132 -> 102) 2 150 --small",
-        "Tried, no gain: --none, --worse.",
+        "What would need less RAM than 152 bytes (each planned again; flash without code, which "
+        "--measure compiles):",
+        "as it is 152 about 2.0 M 500 --large --small 121 31 about 999 500 "
+        "--large 122 30 about 2.0 M 500 does --large; the application waits "
+        "--small 150 2 about 2.0 M 500 does --small",
+        "The costs of 1 of 3 operators are not known, so instructions are more.",
+        "Tried, no gain: --large --none, --none, --worse.",
         "Not possible: --never: it has none.",
     ):
         assert said in text
@@ -235,20 +262,21 @@ def test_what_another_analysis_gave_up_on_is_said():
 
 def test_markdown_has_the_same_and_does_nothing_with_names():
     name = "a|b<c>@d https://e.f"
-    document = explanation_document(module(model_name=name), FACTS, SUGGESTIONS)
+    document = explained(module(model_name=name))
     text = explanation_markdown(document)
     assert text.startswith(f"# Memory of {markdown_text(name)}\n")
     assert not {"<c>", "@d", "https://", "e.f"} & {word for word in text.split() if word}
     assert "@" not in text and "://" not in text
     assert "| y | 64 | 40 | written by operator 1 CONV&#95;2D (4x4x1); read here |" in text
-    assert f"| {markdown_text('--large')} | 122 | 30 |" in text
+    does = markdown_text("--large; does --large; the application waits")
+    assert f"| {does} | 122 | 30 | {markdown_text('about 2.0 M')} | 500 |" in text
 
 
 def test_names_that_control_a_terminal_are_shown_as_text():
     described = module()
     described["model_operators"][2]["type"] = "\x1b[2Jconv"
     described["memory"]["pools"][0]["name"] = "[b]\u202e"
-    text = explanation_text(explanation_document(described, {}, SUGGESTIONS))
+    text = explanation_text(explained(described, {}))
     assert "\x1b" not in text and "\u202e" not in text
     assert "operator 2 \\x1b[2Jconv" in text and "[b]\\u202e" in text
 
@@ -266,7 +294,29 @@ def test_an_archive_says_what_is_missing():
 
 
 def test_json_has_the_schema_and_what_saves_most_first():
-    document = json.loads(explanation_json(explanation_document(module(), FACTS, SUGGESTIONS)))
+    document = json.loads(explanation_json(explained(module())))
     assert (document["schema"], document["version"]) == ("usmp.explanation", 1)
     flags = [each["flag"] for each in document["suggestions"]]
-    assert flags == ["--large", "--small", "--none", "--never", "--worse"]
+    first = ["--large --small", "--large", "--large --none", "--small"]
+    assert flags == [*first, "--none", "--never", "--worse"]
+
+
+def test_less_code_is_a_gain_if_it_is_counted_and_costs_no_ram():
+    less = {
+        **suggestion("--code", 0),
+        **costs("_before", code=90),
+        **costs("_after", flash=480, code=70),
+    }
+    more = {**less, "flag": "--worse", "saved_bytes": -1}
+    document = explanation_document(module(), FACTS, [less, more], None, {**OWN, "code_bytes": 90})
+    text = plain(explanation_text(document))
+    assert "than 152 bytes (each planned again):" in text
+    assert "--code 152 0 about 2.0 M 480 does --code" in text
+    assert "Tried, no gain: --worse." in text
+
+
+def test_why_nothing_runs_interleaved_is_said():
+    why = "Nothing runs interleaved, row by row: the model has one operator."
+    document = explained(module(), FACTS, why)
+    assert why in plain(explanation_text(document))
+    assert markdown_text(why) in explanation_markdown(document)

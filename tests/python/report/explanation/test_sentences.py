@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from usmp.report.explanation.sentences import bound_sentence, pair_sentence, suggestion_sentence
+from usmp.report.explanation.sentences import bound_sentence, pair_sentence
 
 MODULE = {
     "operators": [
@@ -200,12 +200,3 @@ def test_bytes_behind_states_and_the_kind_are_said():
     forcing = {"kind": "live at several times", "bytes_behind_states": 0, **names}
     assert "a and b need as much: which of them are live together" in bound(forcing)
     assert "behind" not in bound({"kind": "search", **names})
-
-
-def test_a_suggestion_says_the_workspace_of_all_pools():
-    suggestion = {
-        "what": "smaller",
-        "peaks_before": {"a": 10, "b": 5},
-        "peaks_after": {"a": 7, "b": 1},
-    }
-    assert suggestion_sentence(suggestion) == "smaller (workspace 15 -> 8)"
