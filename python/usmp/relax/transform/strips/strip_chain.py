@@ -132,13 +132,21 @@ def strip_main(mod: IRModule, options: PlanningOptions) -> StripMain:
     tensors = {
         var: Tensor(size_bytes(var.ty), maker[var], last[var], var in application) for var in maker
     }
+    # Take one Python object for each variable: comparing several objects of one builds expressions.
+    known = {var: var for var in (*maker, *views)}
     operators = [
         None if binding.var in views else strip_operator(mod, getattr(binding, "value", None))
         for binding in bindings
     ]
-    names = [_name(binding) for binding in bindings]
-    variables = [binding.var for binding in bindings]
-    return StripMain(mod, variables, names, operators, tensors, views, frozenset(by_rows))
+    return StripMain(
+        mod,
+        [known[binding.var] for binding in bindings],
+        [_name(binding) for binding in bindings],
+        [operator and operator.with_variables(known) for operator in operators],
+        tensors,
+        {view: known[var] for view, var in views.items()},
+        frozenset(known[var] for var in by_rows),
+    )
 
 
 def _name(binding: relax.Binding) -> str:

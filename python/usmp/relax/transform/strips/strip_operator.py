@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import tvm
@@ -46,6 +46,19 @@ class StripOperator:
     columns: Sequence[tuple[tvm.ir.Var, AxisRead]]
     macs: int
     whole: AxisOperator | None = None
+
+    def with_variables(self, known: Mapping[tvm.ir.Var, tvm.ir.Var]) -> StripOperator:
+        """Return the operator with other Python objects for its operands.
+
+        Parameters
+        ----------
+        known
+            the object for each variable.
+        """
+        rows, columns = (
+            [(known[var], read) for var, read in reads] for reads in (self.rows, self.columns)
+        )
+        return replace(self, rows=rows, columns=columns)
 
     def emit(
         self,
