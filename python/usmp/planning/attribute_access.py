@@ -33,6 +33,7 @@ from usmp.objects.attributes.module_attributes import (
     STATE_TENSORS_ATTR,
     STREAMED_INPUTS_ATTR,
     STREAMED_OUTPUTS_ATTR,
+    STRIPS_ATTR,
     SYMBOLIC_SIZES_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
@@ -64,7 +65,7 @@ PLANNING = AttributeAccess(
 
 SEARCHING = AttributeAccess(
     "the search",
-    reads=(FIXED_CHOICES_ATTR, EXTENDS_STATES_ATTR, SEARCH_ATTR),
+    reads=(FIXED_CHOICES_ATTR, EXTENDS_STATES_ATTR, SEARCH_ATTR, STRIPS_ATTR),
     writes=(SEARCH_ATTR, OTHER_FORMS_ATTR),
     uses=(PLANNING,),
 )

@@ -66,7 +66,7 @@ class Fitting:
             yield f"Nothing that was tried needs less. {self._extent()}"
             return
         known = (("RAM", self.ram), ("flash", self.flash))
-        figures = " and ".join(_figure(*each) for each in known if each[1].available is not None)
+        figures = "; ".join(_figure(*each) for each in known if each[1].available is not None)
         flags = shown(self.flags, _LONGEST_FLAGS)
         if self.fits:
             yield f"It fits with {flags}: {figures}."
