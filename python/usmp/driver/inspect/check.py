@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from usmp.driver.build.plan_archive import is_archive
 from usmp.driver.errors import UsageError
 from usmp.driver.inspect.check_places import Place, add_place_options, is_within, places
 from usmp.driver.inspect.diff import ENDINGS, FORMATS
@@ -88,10 +90,8 @@ def check_fit(options: argparse.Namespace) -> int:
         check_is_none_of(options.output, options, "the verdict")
     check_model_files(options)
     from usmp.driver.inspect.check_builds import Builds
-    from usmp.planning.session import planning_session
 
-    # One session for all builds, which share what they have in common.
-    with stages(options) as stage, planning_session():
+    with stages(options) as stage, _shared_builds(options):
         builds = Builds(options, stage)
         verdicts: list[Verdict] = []
         for place in all_places:
@@ -103,6 +103,15 @@ def check_fit(options: argparse.Namespace) -> int:
             verdicts = _with_suggestions(options, builds, stage, all_places, verdicts)
     _show(options, verdicts, does_fit)
     return 0 if does_fit else NOT_WITHIN
+
+
+def _shared_builds(options: argparse.Namespace) -> AbstractContextManager[object]:
+    """Return a context in which builds share what they have in common. Archives load no TVM."""
+    if is_archive(options):
+        return nullcontext()
+    from usmp.planning.session import planning_session
+
+    return planning_session()
 
 
 def _with_suggestions(
