@@ -169,7 +169,7 @@ def _other_io(options: PlanningOptions) -> Trial:
 def _rows(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterator[Trial]:
     """Yield trials that each stream one of the first large inputs or outputs row by row."""
     mains = metadata["memory"]["functions"]["main"]
-    if len(mains) > 1 or options.preserve_inputs:
+    if len(mains) > 1 or options.preserve_inputs or not options.streaming:
         return
     least = _least_bytes(metadata)
     for side, verb in (("input", "given"), ("output", "taken")):
