@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import re
 from contextvars import Context
 
 import pytest
 import tvm
+from rich.console import Console
 
 import usmp
 from conftest import ROOT
@@ -15,7 +17,7 @@ from support.small_digits import small_convolutions
 from usmp.explanation import suggestions as suggested
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.planning.session import planning_session
-from usmp.report.explanation import explanation_text
+from usmp.report.explanation import print_explanation
 from usmp.report.explanation.operators import knows_operators
 
 pytestmark = pytest.mark.usefixtures("digits_session")
@@ -169,7 +171,9 @@ def test_the_example_of_the_page(explanation):
     if not knows_operators(explanation.module.metadata["modules"]["default"]):
         pytest.skip("the metadata does not say when operators run")
     (example,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
-    printed = explanation_text(explanation.document).splitlines()
+    terminal = Console(file=io.StringIO(), width=100, highlight=False)
+    print_explanation(explanation.document, terminal)
+    printed = terminal.file.getvalue().splitlines()
     assert [line.rstrip() for line in printed] == example.splitlines()
 
 
