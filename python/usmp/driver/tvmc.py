@@ -133,6 +133,12 @@ def _abandon_unwritable_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def command_parsers() -> dict[str, Parser]:
+    """Return the parser of each command."""
+    (commands,) = (a for a in _parser()._actions if isinstance(a, argparse._SubParsersAction))
+    return dict(commands.choices)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="tvmc",

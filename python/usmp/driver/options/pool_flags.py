@@ -138,12 +138,22 @@ def add_key_flags(parser: argparse.ArgumentParser, kind: PoolKind) -> None:
     group.add_argument(
         kind.tvm_list, action="append", metavar="POOL,...", help=Rare("the names of the pools")
     )
-    for key in KEYS:
-        metavar, text = _HELP[key]
-        written = key if key == INTERNAL else f"{key}="
+    for key, (written, text) in zip(KEYS, key_texts().items(), strict=True):
         group.add_argument(
-            kind.tvm_flag(key), action="append", metavar=metavar, help=Rare(f"{written}: {text}")
+            kind.tvm_flag(key),
+            action="append",
+            metavar=_HELP[key][0],
+            help=Rare(f"{written.partition('=')[0]}: {text}"),
         )
+
+
+def key_texts() -> dict[str, str]:
+    """Return the help of each key of a pool, as "size=BYTES"."""
+    return {
+        key if key == INTERNAL else f"{key}={metavar.partition(':')[2]}": text
+        for key in KEYS
+        for metavar, text in (_HELP[key],)
+    }
 
 
 def split_pool_flags(arguments: Sequence[str]) -> list[str]:

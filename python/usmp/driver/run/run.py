@@ -135,7 +135,7 @@ def add_run_parser(commands: Any) -> None:
         type=bytes_option,
         default=DEFAULT_ARENA_BYTES,
         metavar="BYTES",
-        help="memory for a model that allocates while it runs, such as 64K (64M)",
+        help="memory for a model that allocates while it runs, such as 64K (default: 64M)",
     )
     add_time_options(parser.add_argument_group("times"))
     add_profile_options(parser.add_argument_group("profile"))

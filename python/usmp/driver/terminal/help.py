@@ -146,7 +146,8 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         takes_value = action.option_strings and action.nargs != 0
-        if not takes_value or action.default in (None, [], argparse.SUPPRESS):
+        has_none = action.default in (None, [], argparse.SUPPRESS)
+        if not takes_value or has_none or "(default: " in (action.help or ""):
             return action.help
         return f"{action.help} (default: %(default)s)"
 

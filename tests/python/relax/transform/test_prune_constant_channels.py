@@ -34,7 +34,7 @@ NHWC = Layout("NHWC")
 SCALE = Quantization("int8", (1.0,), (0,))
 LIMITS = OutputLimits("int8", -128, 127)
 RESCALE = Rescale((QuantizedMultiplier(1 << 30, 1),), SCALE, LIMITS)
-OFF = {"disabled_pass": ["PruneConstantChannels"]}
+OFF = {"disabled_pass": ["usmp.PruneConstantChannels"]}
 
 Build = Callable[[relax.BlockBuilder, relax.Expr], relax.Expr]
 Run = Callable[[dict[str, np.ndarray]], Iterable[np.ndarray]]

@@ -43,7 +43,7 @@ NHWC = Layout("NHWC")
 SCALE = Quantization("int8", (1.0,), (3,))
 LIMITS = OutputLimits("int8", -128, 127)
 RESCALE = Rescale((QuantizedMultiplier(1 << 30, -3),), SCALE, LIMITS)
-OFF = {"disabled_pass": ["PruneConstantChannels"]}
+OFF = {"disabled_pass": ["usmp.PruneConstantChannels"]}
 
 
 class Network:
