@@ -64,7 +64,7 @@ ALGORITHMS = {
 PREFERENCE, COST = "preference", "cost"
 
 PLACEMENTS = {
-    PREFERENCE: "in the first pool of the list with room",
+    PREFERENCE: "in the first listed pool that has space",
     COST: "where their accesses take the fewest cycles",
 }
 """Values of `tir.usmp.placement`, the default first."""
