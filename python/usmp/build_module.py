@@ -111,28 +111,18 @@ def build(
 
     Options come from the current `PassContext`. Its options of TVM 0.18 and its `disabled_pass` are
     replaced, dropped with a warning of the class `CompatibilityNote`, or refused; only passes that
-    optimize can be disabled. The planner's options have the prefix `tir.usmp.`:
+    optimize can be disabled, see `usmp.names.OPTIONAL_PASSES`. The planner's options have the
+    prefix `tir.usmp.`, see `usmp.names.PASS_OPTIONS` and `usmp.planning.options.PlanningOptions`:
 
     - `enable`: true by default; false is closest to TVM 0.18 without USMP: `greedy_by_size` without
       overlap, streaming and other orders
-    - `algorithm`, `custom_algorithm`, `placement`, `time_budget`, `use_workspace_io`
-    - `preserve_inputs`: true keeps inputs in the workspace intact
-    - `overlap`: true by default; false lets no output overwrite the dying inputs of its operator
-    - `order_operators`: true by default; false keeps the importer's order
-    - `stream_inputs`, `stream_outputs`: tensors that pass row by row, and windows of time as
-      "x:hop=2"; "entry.x" if several entries have an "x"; see `usmp.transform.StreamIO`
-    - `max_extra_macs`: most additional multiply-accumulates of strips, as "10%"; 0 by default, see
-      `usmp.relax.transform.SplitIntoStrips`
-    - `prune_constant_channels`: true by default; false computes constant and unused channels, too
-    - `optimize`: limits the memory of faster schedules; "ram", "balanced" or "speed", see
-      `usmp.transform.ChooseSchedules`
-    - `code`: chooses operators that share code; "balanced", "fast" or "small", see
-      `usmp.transform.MergeSimilarFunctions`
-    - `dynamic_allocator`: the allocator of buffers without an upper bound, "arena" by default, see
-      `usmp.transform.LowerDynamicAllocations`
-    - `verify_kernels`: true compares kernels with the operators that they replace, on this host
-    - `profile`: true calls hooks around operators, see `usmp.transform.CallOperatorHooks`
-    - `poison_dead_bytes`: a debug build, see `usmp.transform.PoisonDeadBytes`
+    - `algorithm`, `custom_algorithm`, `placement`, `time_budget`: how plans are searched
+    - `use_workspace_io`, `preserve_inputs`, `stream_inputs`, `stream_outputs`: where inputs and
+      outputs are; names of tensors as "x", windows of time as "x:hop=2", and "entry.x" if several
+      entries have an "x"
+    - `optimize`, `max_extra_macs`, `code`: what memory and flash may cost in instructions
+    - `dynamic`: where buffers are whose sizes only a run knows
+    - `debug`: some of "profile", "poison_dead_bytes" and "verify_kernels"
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _PASS_PREFIX = "tir.usmp."
 _MOST_CONFIGURATIONS = 10_000
 
-_SWITCH = ("0", "1")
+_SWITCH: tuple[str, ...] = ("0", "1")
 
 DEFAULT_SWEEP = {
     "use_workspace_io": _SWITCH,

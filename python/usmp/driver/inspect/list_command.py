@@ -99,8 +99,9 @@ def _line(row: dict[str, Any]) -> str:
         return f"{case} {row['verdict']}: {row['description']}".lstrip()
     if "type" not in row:
         return str(row["description"])
-    values = [f"{v}: {row['meanings'][v]}" if v in row["meanings"] else v for v in row["values"]]
-    text = ("; " if row["meanings"] else ", ").join(values) or row["type"]
+    meanings = row["meanings"]
+    options = [f"{v}: {meanings[v]}" if v in meanings else v for v in row["values"]]
+    text = ("; " if meanings else ", ").join(options) or row["type"]
     default = f"; default: {row['default']}" if row["default"] is not None else ""
     return f"{row['description']} ({text}{default})"
 

@@ -206,8 +206,8 @@ def _after_passes(mod: IRModule, options: argparse.Namespace) -> IRModule:
     if io_pool is not None:
         mod = IO_MEMORY_POOL_ATTR.put(mod, io_pool)
     settings, replaced = told_settings(options.pass_config)
-    disabled = [*",".join(options.disabled_pass).split(","), *replaced]
-    with pass_context(settings, disabled), entered_current_context():
+    listed = [name for names in options.disabled_pass for name in names.split(",")]
+    with pass_context(settings, [*listed, *replaced]), entered_current_context():
         # Parse passes inside the context, because a pipeline reads options in its constructor.
         passes = parse_passes(options.passes)
         watchers = instruments(options, mod)

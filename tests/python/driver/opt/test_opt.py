@@ -157,6 +157,21 @@ def test_pass_options(run, script, algorithm, size_bytes):
     assert f'= T.decl_buffer(({size_bytes},), "uint8"' in output
 
 
+@pytest.mark.parametrize(
+    "flag", ["--disabled-pass=OverlapInputsAndOutputs", "--pass-config=tir.usmp.overlap=0"]
+)
+@pytest.mark.filterwarnings("ignore::usmp.support.compatibility.CompatibilityNote")
+def test_disabled_passes(run, script, flag):
+    """The input and what is between share no bytes."""
+    output = run(
+        script,
+        f"--passes={BIND},ConvertForLoopsToSerial,UnifiedStaticMemoryPlanner",
+        "--pass-config=tir.usmp.use_workspace_io=1",
+        flag,
+    )[1]
+    assert '= T.decl_buffer((20,), "uint8"' in output
+
+
 def test_ir_before_and_after_passes(run, script):
     passes = f"--passes={BIND},ConvertForLoopsToSerial,UnifiedStaticMemoryPlanner"
     before = run(script, passes, "--print-before=ConvertForLoopsToSerial")[2]
