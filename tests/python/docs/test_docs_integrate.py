@@ -25,6 +25,12 @@ from support.zephyr import ZEPHYR
 from usmp.driver.tvmc import main
 
 PAGE = (ROOT / "docs/integrate.md").read_text()
+(PROGRAM,) = re.findall(
+    r"^## Run a model\n.*?```c\n(.*?)```",
+    (ROOT / "docs/c-interface.md").read_text(),
+    re.DOTALL | re.MULTILINE,
+)
+"""The program in C that the page links to."""
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
@@ -68,7 +74,7 @@ def unpacked(tmp_path_factory) -> Path:
 def project(unpacked, tmp_path) -> Path:
     """A folder with the model beside the program of the page."""
     shutil.copytree(unpacked, tmp_path / "digits")
-    (tmp_path / "main.c").write_text(block("The call", "c"))
+    (tmp_path / "main.c").write_text(PROGRAM)
     (tmp_path / "main.cc").write_text(block("The call", "cpp"))
     return tmp_path
 
@@ -176,7 +182,7 @@ def test_a_section_of_the_linker_script(project, monkeypatch):
 def test_zephyr(project, monkeypatch):
     write(project / "zephyr/ZephyrConfig.cmake", ZEPHYR)
     monkeypatch.setenv("ZEPHYR_BASE", str(project / "zephyr"))
-    write(project / "src/main.c", block("The call", "c"))
+    write(project / "src/main.c", PROGRAM)
     (project / "CMakeLists.txt").write_text(block("Zephyr", "cmake"))
     build(project, project / "build")
     check(project / "build/app")
@@ -232,7 +238,7 @@ def test_esp_idf(project):
     (project / "components").mkdir()
     (project / "digits").rename(project / "components/digits")
     write(project / "main/CMakeLists.txt", block("ESP-IDF", "cmake"))
-    write(project / "main/main.c", block("The call", "c"))
+    write(project / "main/main.c", PROGRAM)
     (project / "empty.c").write_text("")
     (project / "CMakeLists.txt").write_text(ESP_IDF)
     build(project, project / "build")
