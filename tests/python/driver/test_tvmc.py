@@ -121,7 +121,7 @@ def test_help_has_the_options_that_are_often_needed(capfd, command, most):
     assert 20 < len(options_of(text)) <= most
     assert text.splitlines()[-1] == f"tvmc {command} --help-all shows all options."
     examples = text.partition("examples:\n")[2]
-    assert 1 <= len(re.findall(r"^  tvmc ", examples, re.MULTILINE)) <= 7
+    assert 1 <= len(re.findall(r"^  tvmc ", examples, re.MULTILINE)) <= 6
 
 
 def test_help_all_has_rare_options_too(capfd):

@@ -128,11 +128,11 @@ def test_without_usmp_its_greedy_planner_shares_and_nothing_else():
         ),
         (
             {"debug": "profile,trace"},
-            'unknown word "trace" in tir.usmp.debug; supported: profile, poison_dead_bytes, ',
+            'unknown word "trace" in tir.usmp.debug',
         ),
         (
             {"dynamic": "bound,expression"},
-            "tir.usmp.dynamic=bound,expression: offsets are either bound or expression; leave out",
+            "tir.usmp.dynamic=bound,expression: offsets are either bound or expression. Leave out",
         ),
         ({"time_budget": "soon"}, "tir.usmp.time_budget: "),
         ({"time_budget": "1s", "algorithm": "hill_climb"}, "tir.usmp.time_budget is for "),

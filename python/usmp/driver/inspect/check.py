@@ -57,7 +57,8 @@ def add_check_parser(commands: Any) -> None:
     add_place_options(parser.add_argument_group("what it has to fit"))
     first_option = len(parser._actions)
     add_build_options(parser)
-    parser.make_rare(RARE_IN_PLANS)
+    # The boards that a model has to fit are those of --boards.
+    parser.make_rare((*RARE_IN_PLANS, "board"))
     parser.set_defaults(
         of_models=[
             (action.option_strings[0] if action.option_strings else action.dest, action)

@@ -31,18 +31,14 @@ _EXAMPLES = """\
   tvmc explain model.tflite
       for each pool the operator at the peak, what is live there and why, what cannot share bytes,
       what is proved; then what would need less RAM, each planned again
-  tvmc explain model.tflite --board mps2-an500 --workspace-io
-      the same for a board, and with other options of tvmc plan
   tvmc explain model.tflite --board mps2-an500 --measure
-      the code and the instructions of each suggestion measured, not estimated
+      the same for a board, with code and instructions of each suggestion measured
   tvmc explain model.tflite --no-suggestions
       without planning again
   tvmc explain model.tflite -o memory.md
       as Markdown, for a review
   tvmc explain model.tflite --format json | jq '.suggestions[0].flag'
       what saves most
-  tvmc explain a.tflite b.tflite
-      two models in one program, which share memory; for one of them alone, name one
   tvmc explain model.tar
       what the metadata of an archive says
 
