@@ -117,8 +117,8 @@ def test_what_is_dead_then_may_lie_there():
 @pytest.mark.parametrize("algorithm", ["auto", "greedy_by_size", "hill_climb"])
 def test_the_plan_has_the_state_and_its_tail(algorithm):
     placed = {str(b.name): b for b in plan(Shift, algorithm=algorithm).attrs["memory_plan"].buffers}
-    assert list(placed) == ["s", "w", "flag", "a", "b"]
-    state, behind = placed["s"], placed["w"]
+    assert list(placed) == ["s", "s_new_rows", "flag", "a", "b"]
+    state, behind = placed["s"], placed["s_new_rows"]
     assert (state.kind, state.size_bytes) == (3, 4)
     assert (behind.kind, behind.size_bytes) == (0, 2)
     assert behind.byte_offset == state.byte_offset + 4
@@ -128,7 +128,7 @@ def test_the_plan_has_the_state_and_its_tail(algorithm):
 
 def test_live_bytes_know_the_tail():
     planned = plan(Shift)
-    behind = next(b for b in planned.attrs["memory_plan"].buffers if b.name == "w")
+    behind = next(b for b in planned.attrs["memory_plan"].buffers if b.name == "s_new_rows")
     at = range(int(behind.byte_offset), int(behind.byte_offset) + 2)
     live = [
         all(any(start <= byte < stop for start, stop in ranges[POOL]) for byte in at)

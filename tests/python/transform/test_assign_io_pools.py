@@ -173,7 +173,7 @@ def test_an_io_pool_that_a_target_may_not_write():
 
 def test_pools_that_are_refused():
     assert message_of(CCM, SRAM, io_pool=PSRAM) == (
-        'I/O pool "psram" is no workspace pool; workspace pools: ccm, sram'
+        'I/O pool "psram" is no workspace pool. Did you mean "sram"? Workspace pools: ccm, sram'
     )
     assert message_of(io_pool=PSRAM) == (
         'I/O pool "psram" is no workspace pool; workspace pools: none; list them '

@@ -120,7 +120,7 @@ def test_too_many_sizes():
 
 def test_an_unknown_kind_of_offsets():
     refused(
-        'unknown word "often" in tir.usmp.dynamic; supported: bound, expression, '
+        'unknown word "often" in tir.usmp.dynamic. Words: bound, expression, '
         "TVMBackendAllocWorkspace",
         dynamic="often",
     )

@@ -140,7 +140,7 @@ def test_unknown_placement():
     with pytest.raises(ValueError) as error:
         plan(Hot, [DTCM, SRAM], placement="fastest")
     assert first_line(error) == (
-        'unknown placement "fastest" in tir.usmp.placement; supported: preference, cost'
+        'unknown placement "fastest" in tir.usmp.placement. Placements: preference, cost'
     )
 
 

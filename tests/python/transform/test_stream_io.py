@@ -302,9 +302,9 @@ def test_outputs_that_are_written_in_another_order(function):
         (
             "z",
             "",
-            'tir.usmp.stream_inputs: the model has no input "z"; it has x, one, unused',
+            'tir.usmp.stream_inputs: the model has no input "z". Its inputs: x, one, unused',
         ),
-        ("", "x", 'tir.usmp.stream_outputs: the model has no output "x"; it has y'),
+        ("", "x", 'tir.usmp.stream_outputs: the model has no output "x". Its outputs: y'),
         (
             "one",
             "",
