@@ -32,7 +32,7 @@ def test_unknown_format(tmp_path, name, ending):
     path = tmp_path / name
     path.write_bytes(one_operator_model())
     assert message_of(path) == (
-        f'{path}: unknown model format "{ending}"; supported: .tflite, .onnx, .pt2'
+        f'{path}: unknown model format "{ending}". Formats: .tflite, .onnx, .pt2'
     )
 
 

@@ -176,7 +176,7 @@ def test_pools_that_are_refused():
         'I/O pool "psram" is no workspace pool. Did you mean "sram"? Workspace pools: ccm, sram'
     )
     assert message_of(io_pool=PSRAM) == (
-        'I/O pool "psram" is no workspace pool; workspace pools: none; list them '
+        'I/O pool "psram" is no workspace pool. Workspace pools: none; list them '
         "(--workspace-pools)"
     )
     assert message_of(CCM, pool("sram", "no"), io_pool=SRAM) == (
