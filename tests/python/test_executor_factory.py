@@ -82,7 +82,7 @@ def test_html_has_the_pools_and_the_tensors(factory):
     page = Texts(factory._repr_html_())
     cells = [text for text in page.texts if text.strip()]
     assert cells == [
-        *("digits", ": RAM 1002 bytes (auto)"),
+        *("digits_int8, module digits", ": RAM 1002 bytes (auto)"),
         *("pool", "kind", "peak bytes", "lower bound", "optimal"),
         *("global_workspace", "workspace", "928", "928", "yes"),
         *("global_const_workspace", "constant", "27112", "27112", "yes"),

@@ -35,6 +35,7 @@ from usmp.analysis import pool_usage
 from usmp.boards.board import board_named
 from usmp.driver.tvmc import TVMCModel, TVMCPackage, TVMCResult
 from usmp.explanation import Explanation
+from usmp.exploration.result import BUILT, Result
 from usmp.objects import AccessEstimate, PlacedState, PlannedOperator, PoolBound, TensorInfo
 from usmp.objects.buffer_problem import problem_of
 from usmp.objects.dynamic_allocation import DynamicAllocation
@@ -189,7 +190,7 @@ def of_a_build(folder):
             package,
             usage,
             map_of_metadata(module.metadata),
-            Explanation(factory, {"ram": {}}),
+            Explanation(factory, {"ram": {}}, Result(BUILT)),
         ),
     ]
 

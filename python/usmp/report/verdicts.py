@@ -84,6 +84,8 @@ class Verdict:
         sentences about the uses of memory that are counted, and those that are not.
     source
         source of the board's figures.
+    is_memory_short
+        whether a model that needs less memory could fit.
     fitting
         what makes the model fit; None if it fits, or if nothing was tried.
     """
@@ -95,6 +97,7 @@ class Verdict:
     why_not: str = ""
     notes: Sequence[str] = ()
     source: str = field(default="")
+    is_memory_short: bool = True
     fitting: Fitting | None = None
 
     @property

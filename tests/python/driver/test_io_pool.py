@@ -93,7 +93,8 @@ def test_check_of_boards_with_and_without_the_memory(tvmc, small_model):
         "mps2-an505": True,
         "mps2-an385": False,
     }
-    assert 'has no memory "isram"; ' in str(targets["mps2-an385"])
+    assert 'has no memory "isram". ' in targets["mps2-an385"]["why_not"]
+    assert targets["mps2-an385"]["fitting"] is None, "no option adds a memory"
 
 
 REFUSED = [

@@ -122,12 +122,12 @@ def _with_suggestions(
     all_places: Sequence[Place],
     verdicts: Sequence[Verdict],
 ) -> list[Verdict]:
-    """Return the verdicts, those that are no with what makes the model fit."""
+    """Return the verdicts, those that memory makes no with what makes the model fit."""
     from usmp.driver.inspect.check_suggestions import Suggestions
 
     suggested = Suggestions(options, builds, stage)
     return [
-        v if v.fits else replace(v, fitting=suggested.fitting(place, v))
+        v if v.fits or not v.is_memory_short else replace(v, fitting=suggested.fitting(place, v))
         for place, v in zip(all_places, verdicts, strict=True)
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -157,7 +158,7 @@ class Builds:
         unfinished = unfinished_search(module.metadata["memory"])
         advice = _advice(verdict, module) if self.is_archive else []
         notes = [*advice, *unfinished, *_dynamic(module), *notes]
-        return Verdict(**{**vars(verdict), "notes": notes})
+        return replace(verdict, notes=notes)
 
     def _code(self, place: Place, archive: Archive, module: ArchivedModule) -> CompiledCode | str:
         """Return the compiled code, or the reason why it is not counted."""
@@ -192,7 +193,12 @@ class Builds:
         except ValueError as error:
             # Build without the board's memories: this raises if the model itself is at fault.
             without_board = self._by_sizes(board_place(), *self._for_core(board.core, None))
-            return Verdict(**{**vars(without_board), "why_not": shown(error, 500)})
+            from usmp.algorithms import DoesNotFitError
+
+            is_memory_short = isinstance(error, DoesNotFitError)
+            return replace(
+                without_board, why_not=shown(error, 500), is_memory_short=is_memory_short
+            )
         self._stage(f"linking for {board.name}")
         with without_torch():
             from usmp.boards.emulator import EmulatedModule
@@ -202,9 +208,9 @@ class Builds:
         except BuildError as error:
             verdict = self._by_sizes(board_place(), archive, module)
             if "overflowed" in str(error):
-                return Verdict(**{**vars(verdict), "why_not": shown(error, 500)})
+                return replace(verdict, why_not=shown(error, 500))
             note = f"The program was not linked: {shown(error, 300)}."
-            return Verdict(**{**vars(verdict), "notes": [*verdict.notes, note]})
+            return replace(verdict, notes=[*verdict.notes, note])
         memory = program_memory(sections, board)
         place = board_place()
         return Verdict(

@@ -185,9 +185,7 @@ def test_names_are_c_identifiers(shape, symbols):
 
 
 def test_names_in_messages_are_those_of_the_file():
-    assert message_of(graph_of("a b"), {"c": 3}) == (
-        'the model has no size "c". Its sizes: a b'
-    )
+    assert message_of(graph_of("a b"), {"c": 3}) == ('the model has no size "c". Its sizes: a b')
     assert message_of(graph_of("a\x1b[2Jb"), {}).startswith(
         'input "x" has a dynamic shape, [1, a\\x1b[2Jb]; '
     )
