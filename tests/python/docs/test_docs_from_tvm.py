@@ -52,15 +52,15 @@ def test_the_build_and_the_command_make_the_same_plan(folder):
     assert algorithm == "hill_climb"
     assert set(sizes) == {"dtcm", "sram", "global_const_workspace"}
     assert 0 < sizes["dtcm"] <= 600
-    of_the_factory = [name for _, now in ROWS for name in re.findall(r"`factory\.(\w+)", now)]
-    assert len(of_the_factory) == 9
+    of_the_factory = re.findall(r"\bfactory\.(\w+)", PAGE)
+    assert len(of_the_factory) > 9
     for name in of_the_factory:
         assert hasattr(names["factory"], name)
 
 
 def test_every_name_of_now_exists():
     named = [name for _, now in ROWS for name in re.findall(r"`usmp\.([\w.]+)", now)]
-    assert len(named) == 17
+    assert len(named) == 2
     for name in named:
         assert reduce(getattr, name.split("."), usmp) is not None
 
