@@ -43,7 +43,7 @@ def test_default_sweep():
 
 def test_keys():
     data = document(sweep(built(1, 1)))
-    assert keys("JSON has\none object:") == set(data)
+    assert keys("JSON has one object:") == set(data)
     (row,) = data["configurations"]
     assert keys("what is not known is null:") == set(row)
     assert {field.name for field in fields(Result)} < set(row)
