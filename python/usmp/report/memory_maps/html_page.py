@@ -1,17 +1,8 @@
-"""The memory map as a single HTML file that opens offline, with tables and interactive drawings.
-
-The policy of the page allows only its own scripts and styles, by their digests. It forbids `eval`
-and all access to the network.
-"""
+"""The memory map as a single HTML file that opens offline, with tables and interactive drawings."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from functools import cache
 from html import escape
-from importlib.resources import files
-from string import Template
 
 from usmp.report.map_data import KINDS, MemoryMap, Pool
 from usmp.report.memory_maps.drawing import OVERLAP, RING, legend
@@ -25,11 +16,9 @@ from usmp.report.memory_maps.page_tables import (
     pools_table,
 )
 from usmp.report.memory_maps.pictures import headline
-from usmp.report.memory_maps.vega import vega_javascript
+from usmp.report.offline_pages.offline_page import drawing_html, offline_page
 from usmp.report.summary.io import IO_TEXTS
 from usmp.support.text.plain_text import shown
-
-_FOLDER = "page"
 
 _SWATCHES = {RING: "ring", OVERLAP: "overlap"}
 """Classes of swatches in the legend that are not kinds of buffers."""
@@ -45,50 +34,20 @@ def map_page(drawn: MemoryMap) -> str:
     VegaFailed
         the process that prints Vega's JavaScript failed.
     """
-    vega, script, style = vega_javascript(), _script(), _file("page.css")
-    return Template(_file("page.html")).substitute(
-        policy=_policy([vega, script], style),
-        title=escape(f"Memory map of {shown(drawn.title)}"),
+    return offline_page(
+        f"Memory map of {shown(drawn.title)}",
+        "usmp.report.memory_maps",
+        "page",
         heading=f"Memory map of {name_html(drawn.title)}",
         headline=escape(headline(drawn)),
-        style=style,
         pools=pools_table(drawn),
         entries=entries_table(drawn),
         legend=_legend(drawn),
-        maps="\n".join(_map(drawn, index, pool) for index, pool in enumerate(drawn.pools)),
+        maps="\n".join(_map(drawn, pool) for pool in drawn.pools),
         buffers=buffers_table(drawn),
         operators=operators_table(drawn),
         data=page_json(drawn),
-        vega=vega,
-        script=script,
     )
-
-
-@cache
-def _file(name: str) -> str:
-    return files("usmp.report.memory_maps").joinpath(_FOLDER, name).read_text(encoding="utf-8")
-
-
-@cache
-def _script() -> str:
-    """Return the scripts of the page, concatenated in the order of their file names."""
-    folder = files("usmp.report.memory_maps").joinpath(_FOLDER)
-    names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".js"))
-    return "\n".join(['(() => {\n"use strict";', *map(_file, names), "})();\n"])
-
-
-def _policy(scripts: list[str], style: str) -> str:
-    """Return the Content-Security-Policy of the page."""
-    allowed = " ".join(map(_digest, scripts))
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _digest(text: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return f"'sha256-{digest}'"
 
 
 def _legend(drawn: MemoryMap) -> str:
@@ -102,30 +61,14 @@ def _legend(drawn: MemoryMap) -> str:
     return "".join([*items, '<li data-by="operator" hidden>a color for each operator</li>'])
 
 
-def _map(drawn: MemoryMap, index: int, pool: Pool) -> str:
+def _map(drawn: MemoryMap, pool: Pool) -> str:
     """Return the HTML around the drawing of a pool, with a title and zoom buttons."""
-    label = escape(
+    label = (
         f"Map of {shown(pool.name)}: {len(pool.buffers)} buffers, peak {pool.peak_bytes} bytes. "
         "Arrow keys left and right step through buffers, up and down through operators; plus, "
-        "minus and 0 zoom, shift and arrows move, Escape ends the choice.",
-        quote=True,
+        "minus and 0 zoom, shift and arrows move, Escape ends the choice."
     )
-    name = escape(shown(pool.name), quote=True)
-    buttons = "".join(
-        f'<button type="button" data-zoom="{direction}" aria-label="{words} {name}">{sign}</button>'
-        for direction, words, sign in (
-            ("in", "Zoom in on", "+"),
-            ("out", "Zoom out of", "&minus;"),
-            ("all", "Show all of", "Show all"),
-        )
-    )
-    return (
-        f'<section class="map"><div class="map-head"><div><h3>{name_html(pool.name)}</h3>'
-        f"<p>{_facts(drawn, pool)}</p></div>"
-        f'<div class="zoom" role="group" aria-label="Zoom of {name}">{buttons}</div></div>'
-        f'<div class="drawing" data-pool="{index}" role="application" tabindex="0" '
-        f'aria-label="{label}"></div></section>'
-    )
+    return drawing_html(name_html(pool.name), _facts(drawn, pool), pool.name, label)
 
 
 def _facts(drawn: MemoryMap, pool: Pool) -> str:

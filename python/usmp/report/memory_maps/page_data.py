@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from usmp.report.map_data import Buffer, Measured, MemoryMap, Operator, Pool
 from usmp.report.memory_maps.themes import THEMES
 from usmp.report.memory_maps.vega_panel import panel_group, panel_of, panel_signals
+from usmp.report.offline_pages.offline_page import script_json
 from usmp.support.model_operators import name
 from usmp.support.text.plain_text import shown
 
 _MAP_HEIGHT = {"workspace": 330, "constant": 220}
-# Keep equal to `margin` in page/20_maps.js.
 _PADDING = {"left": 68, "right": 14, "top": 4, "bottom": 0}
 
 
@@ -24,9 +23,7 @@ def page_json(drawn: MemoryMap) -> str:
         "entries": [shown(entry.name) for entry in drawn.entries],
         "themes": THEMES,
     }
-    # Escape these characters, so that no text can end the script element or begin a comment.
-    text = json.dumps(data, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return script_json(data)
 
 
 def _model_operator(drawn: MemoryMap, index: int) -> dict[str, Any]:

@@ -210,7 +210,7 @@ def test_pictures_are_the_same_each_time_and_have_all_names():
 @pytest.mark.parametrize("ending", [".html", ".svg", ".png"])
 def test_without_the_extra_the_error_says_how_to_install_it(ending, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    monkeypatch.setattr("usmp.report.memory_maps.html_page.vega_javascript", _uncached())
+    monkeypatch.setattr("usmp.report.offline_pages.offline_page.vega_javascript", _uncached())
     with pytest.raises(ReportExtraMissing, match=re.escape(install_command("report"))):
         report_bytes(METADATA, ending)
     for other in (".json", ".csv"):
@@ -218,7 +218,7 @@ def test_without_the_extra_the_error_says_how_to_install_it(ending, monkeypatch)
 
 
 def _uncached():
-    from usmp.report.memory_maps.vega import vega_javascript
+    from usmp.report.offline_pages.vega import vega_javascript
 
     return vega_javascript.__wrapped__
 

@@ -5,8 +5,6 @@ const data = JSON.parse(document.getElementById("map-data").textContent);
 const operators = data.operators;
 const choice = { pool: -1, buffer: -1, operator: -1, search: "", colorBy: "kind" };
 
-const byId = (id) => document.getElementById(id);
-const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 const operatorName = (index) => operators[index].label;
 
 function isLiveTogether(one, other) {
@@ -40,8 +38,4 @@ function factsOf(pool, id) {
     facts.push(["Overwrites", `${bytes} bytes of ${other}, which was read there for the last time`]);
   }
   return facts;
-}
-
-function announce(text) {
-  byId("announcement").textContent = text;
 }

@@ -23,9 +23,8 @@ function pickNothing() {
 }
 
 function showChoice() {
-  showDetails();
-  placeDetails();
-  markRows();
+  showDetails(detailsOfChoice());
+  markRows(rowsOfChoice());
   redrawAll();
 }
 

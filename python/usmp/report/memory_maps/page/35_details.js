@@ -1,23 +1,10 @@
-// The details of the selection: beside the maps if they are in view, else at the bottom of the window.
+// What the details have about the selection.
 
 const mostListed = 40;
-const isNarrow = matchMedia("(max-width: 60rem)");
-let isBesideMaps = true;
-let opener = null;
 
-const isChosen = () => choice.buffer >= 0 || choice.operator >= 0;
-
-function showDetails() {
-  const box = byId("details");
-  byId("close").hidden = !isChosen();
-  if (!isChosen()) {
-    box.replaceChildren(element("p", "Click a block of a map or a row of a table, or focus a map and press the arrow keys."));
-  } else if (choice.buffer >= 0) {
-    box.replaceChildren(...bufferDetails(choice.pool, choice.buffer));
-  } else {
-    box.replaceChildren(...operatorDetails(choice.operator));
-  }
-  box.parentElement.scrollTop = 0;
+function detailsOfChoice() {
+  if (choice.buffer >= 0) return bufferDetails(choice.pool, choice.buffer);
+  return choice.operator >= 0 ? operatorDetails(choice.operator) : [];
 }
 
 function bufferDetails(pool, id) {
@@ -68,23 +55,6 @@ function buttonList(title, items, buttonOf) {
   ];
 }
 
-function element(tag, text) {
-  const made = document.createElement(tag);
-  made.textContent = text;
-  return made;
-}
-
-function listOf(facts) {
-  const list = document.createElement("dl");
-  for (const [term, text] of facts) {
-    const name = element("dd", text);
-    // Detect the direction, because a name may be written from right to left.
-    name.dir = "auto";
-    list.append(element("dt", term), name);
-  }
-  return list;
-}
-
 function pickButton(text, pick) {
   const button = element("button", text);
   button.type = "button";
@@ -95,42 +65,4 @@ function pickButton(text, pick) {
     byId("details-title").focus({ preventScroll: true });
   });
   return button;
-}
-
-function placeDetails() {
-  document.body.classList.toggle("docked", isChosen() && (isNarrow.matches || !isBesideMaps));
-}
-
-// Scroll the page if the details cover the position of a click.
-function keepInSight({ clientX, clientY }) {
-  if (!document.body.classList.contains("docked")) return;
-  const { left, top } = document.querySelector(".details").getBoundingClientRect();
-  if (clientX >= left && clientY > top - 40) scrollBy(0, clientY - top + 40);
-}
-
-function closeDetails() {
-  pickNothing();
-  opener?.focus({ preventScroll: true });
-}
-
-function listenToDetails() {
-  byId("close").addEventListener("click", closeDetails);
-  byId("show-map").addEventListener("click", () => {
-    maps[Math.max(choice.pool, 0)]?.element.scrollIntoView({ block: "center" });
-  });
-  addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && isChosen() && event.target.id !== "search") closeDetails();
-  });
-  // Remember what has the focus before the details have it.
-  document.addEventListener("focusin", ({ target }) => {
-    if (!target.closest(".details")) opener = target;
-  });
-  document.addEventListener("click", (event) => {
-    if (event.target.closest(".drawing, tbody tr")) keepInSight(event);
-  });
-  isNarrow.addEventListener("change", placeDetails);
-  new IntersectionObserver(([entry]) => {
-    isBesideMaps = entry.isIntersecting;
-    placeDetails();
-  }, { rootMargin: "-200px 0px" }).observe(document.querySelector(".workplace"));
 }

@@ -9,33 +9,21 @@ function listenToControls() {
     });
     redrawAll();
   });
-  byId("theme").addEventListener("click", () => {
-    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-    applyTheme();
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", applyTheme);
-}
-
-// Wait until the file is loaded, because the tables follow the scripts.
-function whenRead() {
-  if (document.readyState !== "loading") return Promise.resolve();
-  return new Promise((resolve) => { addEventListener("DOMContentLoaded", resolve); });
 }
 
 async function start() {
   document.querySelectorAll(".controls, .drawings, .zoom").forEach((part) => { part.hidden = false; });
   for (let pool = 0; pool < data.pools.length; pool += 1) {
     await createMap(pool);
-    listenToKeys(maps[pool]);
     if (pool === 0) performance.mark("usmp-first-map");
   }
-  applyTheme();
-  showDetails();
+  followTheme(applyTheme);
   await whenRead();
   listenToControls();
-  listenToDetails();
+  listenToDetails(pickNothing, () => maps[Math.max(choice.pool, 0)]);
   document.querySelectorAll("table[id]").forEach(makeSortable);
-  linkRows();
+  linkRows("buffer-table", ({ pool, id }) => pickBuffer(Number(pool), Number(id)));
+  linkRows("operator-table", ({ id }) => pickOperator(Number(id)));
   titleCutCells();
   document.documentElement.dataset.ready = "true";
 }

@@ -1,4 +1,4 @@
-"""The JavaScript of Vega, which draws the map.
+"""The JavaScript of Vega, which draws on pages.
 
 Vega is part of the package vl-convert, one of the optional dependencies `report`.
 """

@@ -1,0 +1,1 @@
+"""Parts of HTML pages that open offline: the memory map, and the chart of `tvmc explore`."""
