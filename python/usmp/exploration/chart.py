@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from usmp.exploration.result import BUILT
-from usmp.exploration.sweep import Row, Sweep
+from usmp.exploration.html_page import sweep_page
+from usmp.exploration.panel import (
+    AXIS_HEIGHT,
+    BEST,
+    HEIGHT,
+    OTHER,
+    panel_group,
+    panel_signals,
+    panels,
+)
+from usmp.exploration.sweep import Sweep
+from usmp.exploration.titles import headline, title
+from usmp.report.memory_maps.themes import LIGHT
+from usmp.report.memory_maps.vega_layout import Spec, text_mark
 from usmp.support.process.vega_process import check_vega, run_vega
 from usmp.support.text.plain_text import shown
 
-_FUNCTIONS: dict[str, tuple[str, dict[str, Any]]] = {
-    ".svg": ("vegalite_to_svg", {}),
-    ".png": ("vegalite_to_png", {"scale": 2}),
-    ".html": ("vegalite_to_html", {"bundle": True}),
-}
-ENDINGS = tuple(_FUNCTIONS)
-"""The endings of files to which a chart can be written."""
-
 _PLOT = "a plot"
+_WIDTH = 380
+"""Width of a plot, in pixels."""
 
-_SIDE = 320
-_COLORS = {"best": "#0b6e4f", "other": "#9aa0a6"}
-_TITLES = {
-    "ram_bytes": "RAM (bytes)",
-    "flash_bytes": "flash (bytes)",
-    "instructions": "instructions of a run (estimate)",
-}
+_LEFT, _RIGHT, _TOP = 72, 24, 84
+
+ENDINGS = (".svg", ".png", ".html")
+"""The endings of files to which a chart can be written."""
 
 
 def check_renderer() -> None:
@@ -41,8 +43,7 @@ def check_renderer() -> None:
 
 
 def chart(sweep: Sweep, ending: str) -> bytes:
-    """Return the chart as the content of a file with this ending, one of `ENDINGS`. HTML needs no
-    network, and shows the configuration of each point.
+    """Return the chart as the content of a file with this ending, one of `ENDINGS`.
 
     Raises
     ------
@@ -51,69 +52,53 @@ def chart(sweep: Sweep, ending: str) -> bytes:
     VegaFailed
         the process that draws the picture fails.
     """
-    function, options = _FUNCTIONS[ending]
-    return run_vega(_PLOT, function, vl_spec=specification(sweep), **options)
+    if ending == ".html":
+        return sweep_page(sweep).encode()
+    spec = picture_spec(sweep)
+    if ending == ".svg":
+        return run_vega(_PLOT, "vega_to_svg", vg_spec=spec, allowed_base_urls=[])
+    return run_vega(_PLOT, "vega_to_png", vg_spec=spec, scale=2, allowed_base_urls=[])
 
 
-def specification(sweep: Sweep) -> dict[str, Any]:
-    """Return the chart as a specification of Vega-Lite."""
-    rows = [row for row in sweep.rows() if row.result.outcome == BUILT]
-    has_instructions = all(row.result.instructions is not None for row in rows)
-    measures = ["flash_bytes", *(["instructions"] if has_instructions else [])]
-    models = ", ".join(_plain(file.name) for file in sweep.inputs)
+def picture_spec(sweep: Sweep) -> Spec:
+    """Return Vega's specification of the picture: title, legend, and panels side by side."""
+    drawn = panels(sweep)
+    step = _LEFT + _WIDTH + _RIGHT
+    width = max(step * len(drawn), step)
+    groups = []
+    for index, panel in enumerate(drawn):
+        group = panel_group(panel)
+        signals = [signal for signal in panel_signals(panel) if signal["name"] != "theme"]
+        group["signals"] += [{"name": "width", "value": _WIDTH}, *signals]
+        group["encode"]["update"] |= {"x": {"value": _LEFT + index * step}, "y": {"value": _TOP}}
+        groups.append(group)
+    limit = width - _LEFT - _RIGHT
     return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "title": f"Configurations of {models}",
-        # Draw the best points last, so that no other point covers them.
-        "data": {"values": [_point(row) for row in sorted(rows, key=lambda r: r.verdict.is_best)]},
-        "hconcat": [_panel(measure) for measure in measures],
+        "$schema": "https://vega.github.io/schema/vega/v6.json",
+        "description": f"Configurations of {shown(title(sweep))}",
+        "background": LIGHT["page"],
+        "autosize": "none",
+        "width": width,
+        "height": _TOP + HEIGHT + AXIS_HEIGHT,
+        "padding": 0,
+        "signals": [{"name": "theme", "value": LIGHT}],
+        "marks": [
+            text_mark(shown(title(sweep), 60), _LEFT, 24, LIGHT["ink"], 16, "bold", limit),
+            text_mark(headline(sweep), _LEFT, 43, LIGHT["faint"], 12, "normal", limit),
+            *_legend(BEST, "circle", _LEFT, LIGHT["best"], LIGHT["page"]),
+            *_legend(OTHER, "square", _LEFT + 70, LIGHT["page"], LIGHT["faint"]),
+            *groups,
+        ],
     }
 
 
-def _point(row: Row) -> dict[str, Any]:
-    return {
-        "number": row.number,
-        "configuration": _plain(row.configuration.label),
-        "status": row.status,
-        "front": "best" if row.verdict.is_best else "other",
-        **{name: getattr(row.result, name) for name in _TITLES},
-    }
-
-
-def _panel(measure: str) -> dict[str, Any]:
-    color, shape = (
-        {
-            "field": "front",
-            "type": "nominal",
-            "scale": {"domain": list(_COLORS), "range": list(looks)},
-            "title": None,
-        }
-        for looks in (_COLORS.values(), ("circle", "square"))
-    )
-    place = {"x": _axis(measure), "y": _axis("ram_bytes")}
-    tooltip = [{"field": name} for name in ("number", "configuration", "status", *_TITLES)]
-    points = {
-        "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
-        # Shape repeats color, for readers who cannot see colors.
-        "encoding": {**place, "color": color, "shape": shape, "tooltip": tooltip},
-    }
-    numbers = {
-        "transform": [{"filter": "datum.front == 'best'"}],
-        "mark": {"type": "text", "dy": -11},
-        "encoding": {**place, "text": {"field": "number"}},
-    }
-    return {"width": _SIDE, "height": _SIDE, "layer": [points, numbers]}
-
-
-def _axis(name: str) -> dict[str, Any]:
-    scale = {"zero": False, "padding": 20}
-    axis = {"title": _TITLES[name], "tickCount": 5}
-    return {"field": name, "type": "quantitative", "axis": axis, "scale": scale}
-
-
-def _plain(text: str) -> str:
-    """Return text without "<", so that it cannot end a script or begin a tag in a page."""
-    return shown(text).replace("<", "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}")
+def _legend(words: str, shape: str, x: float, fill: str, stroke: str) -> list[Spec]:
+    values = {"x": x + 6, "y": 63, "shape": shape, "size": 90, "fill": fill, "stroke": stroke}
+    symbol = {name: {"value": value} for name, value in (values | {"strokeWidth": 1.5}).items()}
+    return [
+        {"type": "symbol", "encode": {"enter": symbol}},
+        text_mark(words, x + 18, 67, LIGHT["ink"], 12, "normal", _WIDTH),
+    ]
 
 
 def ending_of(path: str) -> str:

@@ -49,7 +49,7 @@ FIGURES = (
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _LONGEST_REASON = 300
-_COSTS = ("RAM", "flash", "instructions")
+COSTS = ("RAM", "flash", "instructions")
 """Headings of the compared costs."""
 _SHELL_WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|\S)+""")
 _INDENT = "    "
@@ -66,12 +66,12 @@ def sweep_csv(sweep: Sweep) -> str:
     writer.writerow([name_cell(column) for column in columns])
     for row in sweep.rows():
         options = dict(row.configuration.options)
-        figures = [getattr(row.result, name) for name in FIGURES]
+        values = [getattr(row.result, name) for name in FIGURES]
         cells = [
             row.configuration.name,
             *(options.get(name) for name in names),
             row.status,
-            *figures,
+            *values,
             row.result.reason,
             row.configuration.command,
         ]
@@ -88,7 +88,7 @@ def sweep_markdown(sweep: Sweep) -> str:
         "| # | RAM | flash | instructions | configuration | |",
         "|--:|--:|--:|--:|---|---|",
         *(
-            f"| {row.number} | {' | '.join(_figures(row))} | "
+            f"| {row.number} | {' | '.join(figures(row))} | "
             f"{markdown_text(row.configuration.label)} | {row.status} |"
             for row in built
         ),
@@ -119,15 +119,9 @@ def print_sweep(sweep: Sweep, console: Console | None = None) -> None:
     models = ", ".join(shown(file.name) for file in sweep.inputs)
     print_text(f"{len(rows)} of {len(sweep.configurations)} configurations of {models}", console)
     built = [row for row in rows if row.result.outcome == BUILT]
-    columns = _columns(sweep, built)
-    same = {
-        heading: cells[0]
-        for heading, cells in columns.items()
-        if len(built) > 1 and len(set(cells)) == 1
-    }
+    varied, same = varied_columns(sweep, built)
     if same:
-        print_text(f"The same in all: {', '.join(_pair(*item) for item in same.items())}", console)
-    varied = {heading: cells for heading, cells in columns.items() if heading not in same}
+        print_text(same, console)
     table = _table(built, varied)
     print_table(table if is_whole(table, console) else _narrow_table(built, varied), console)
     for row in rows:
@@ -157,10 +151,23 @@ def shell_lines(command: str, width: int) -> list[str]:
     return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
 
 
+def varied_columns(sweep: Sweep, built: Sequence[Row]) -> tuple[dict[str, list[str]], str]:
+    """Return the cells that differ by heading, and a line with the others or an empty text."""
+    columns = _columns(sweep, built)
+    same = {
+        heading: cells[0]
+        for heading, cells in columns.items()
+        if len(built) > 1 and len(set(cells)) == 1
+    }
+    varied = {heading: cells for heading, cells in columns.items() if heading not in same}
+    line = f"The same in all: {', '.join(_pair(*item) for item in same.items())}" if same else ""
+    return varied, line
+
+
 def _columns(sweep: Sweep, built: Sequence[Row]) -> dict[str, list[str]]:
     """Return the cells of built configurations by heading: costs, set of flags, varied options."""
-    figures = zip(*map(_figures, built), strict=True)
-    columns = {heading: list(cells) for heading, cells in zip(_COSTS, figures, strict=False)}
+    costs = zip(*map(figures, built), strict=True)
+    columns = {heading: list(cells) for heading, cells in zip(COSTS, costs, strict=False)}
     if any(row.configuration.name is not None for row in sweep.rows()):
         columns["set"] = [row.configuration.name or "" for row in built]
     for name in option_names(sweep.configurations):
@@ -169,7 +176,7 @@ def _columns(sweep: Sweep, built: Sequence[Row]) -> dict[str, list[str]]:
 
 
 def _pair(heading: str, cell: str) -> str:
-    if heading == "set" or heading in _COSTS:
+    if heading == "set" or heading in COSTS:
         return f"{heading} {shown(cell)}"
     return f"{shown(heading)}={shown(cell)}"
 
@@ -181,14 +188,14 @@ def _table(built: Sequence[Row], columns: Mapping[str, Sequence[str]]) -> TextTa
         for place, row in enumerate(built)
     ]
     headings = ("#", *columns, "best")
-    numbers = frozenset(i for i, heading in enumerate(headings) if heading in ("#", *_COSTS))
+    numbers = frozenset(i for i, heading in enumerate(headings) if heading in ("#", *COSTS))
     return TextTable("", headings, rows, numbers=numbers)
 
 
 def _narrow_table(built: Sequence[Row], columns: Mapping[str, Sequence[str]]) -> TextTable:
     """Return the table with all varied options in one column."""
-    costs = {heading: cells for heading, cells in columns.items() if heading in _COSTS}
-    options = {heading: cells for heading, cells in columns.items() if heading not in _COSTS}
+    costs = {heading: cells for heading, cells in columns.items() if heading in COSTS}
+    options = {heading: cells for heading, cells in columns.items() if heading not in COSTS}
     varied = [
         " ".join(_pair(heading, cells[place]) for heading, cells in options.items() if cells[place])
         for place in range(len(built))
@@ -294,7 +301,8 @@ def _best(row: Row) -> str:
     return "yes" if row.verdict.is_best else "no: limit"
 
 
-def _figures(row: Row) -> list[str]:
+def figures(row: Row) -> list[str]:
+    """Return RAM, flash and instructions as text, with a sign before an estimate."""
     result = row.result
     flash = (
         "~" if result.code in (ESTIMATED, NOT_LINKED) else ">=" if result.code == UNKNOWN else ""

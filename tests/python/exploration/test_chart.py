@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from support.sweeps import built, sweep
-from usmp.exploration.chart import chart, specification
+from usmp.exploration.chart import chart, picture_spec
 from usmp.exploration.result import REFUSED, Result
 from usmp.exploration.sweep import InputFile
 from usmp.support.distribution import install_command
@@ -24,19 +24,6 @@ def drawn():
     return sweep(built(3, 1), built(1, 3), built(3, 3), Result(REFUSED, "no"), inputs=[hostile])
 
 
-def test_points():
-    spec = specification(sweep(built(3, 3), built(1, 1), Result(REFUSED, "no")))
-    points = spec["data"]["values"]
-    # The best is drawn last, on top.
-    assert [(p["number"], p["front"], p["ram_bytes"]) for p in points] == [
-        (1, "other", 3),
-        (2, "best", 1),
-    ]
-    assert len(spec["hconcat"]) == 2
-    unknown = specification(sweep(built(3, 3, None)))
-    assert len(unknown["hconcat"]) == 1
-
-
 @pytest.mark.slow
 def test_files(drawn):
     pytest.importorskip("vl_convert")
@@ -44,12 +31,13 @@ def test_files(drawn):
     assert svg.tag == f"{SVG}svg"
     texts = [element.text for element in svg.iter(f"{SVG}text")]
     assert {"RAM (bytes)", "flash (bytes)", "best", "1", "2"} <= set(texts)
+    assert "4 of 4 configurations, 2 best" in texts
     assert chart(drawn, ".png").startswith(b"\x89PNG\r\n")
     page = chart(drawn, ".html").decode()
     assert "alert(1)" in page
     assert "<script>alert" not in page
     assert 'src="http' not in page
-    assert specification(drawn) == specification(drawn)
+    assert picture_spec(drawn) == picture_spec(drawn)
 
 
 def test_without_the_package(drawn, monkeypatch):

@@ -10,13 +10,13 @@ from usmp.report.memory_maps.page_data import page_json
 from usmp.report.memory_maps.page_tables import (
     buffers_table,
     entries_table,
-    name_html,
     operator_text,
     operators_table,
     pools_table,
 )
 from usmp.report.memory_maps.pictures import headline
 from usmp.report.offline_pages.offline_page import drawing_html, offline_page
+from usmp.report.offline_pages.table import name_html
 from usmp.report.summary.io import IO_TEXTS
 from usmp.support.text.plain_text import shown
 
@@ -44,6 +44,9 @@ def map_page(drawn: MemoryMap) -> str:
         entries=entries_table(drawn),
         legend=_legend(drawn),
         maps="\n".join(_map(drawn, pool) for pool in drawn.pools),
+        hint="Click a block of a map or a row of a table, or focus a map and press the arrow keys.",
+        touch_hint="Tap a block of a map, or a row of a table, for its details.",
+        show="Show on the map",
         buffers=buffers_table(drawn),
         operators=operators_table(drawn),
         data=page_json(drawn),

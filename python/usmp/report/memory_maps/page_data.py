@@ -6,6 +6,7 @@ from typing import Any
 
 from usmp.report.map_data import Buffer, Measured, MemoryMap, Operator, Pool
 from usmp.report.memory_maps.themes import THEMES
+from usmp.report.memory_maps.vega_layout import page_spec
 from usmp.report.memory_maps.vega_panel import panel_group, panel_of, panel_signals
 from usmp.report.offline_pages.offline_page import script_json
 from usmp.support.model_operators import name
@@ -40,19 +41,11 @@ def _model_operator(drawn: MemoryMap, index: int) -> dict[str, Any]:
 def _pool(drawn: MemoryMap, pool: Pool) -> dict[str, Any]:
     height = _MAP_HEIGHT[pool.kind]
     panel = panel_of(drawn, pool, height)
-    spec = {
-        "$schema": "https://vega.github.io/schema/vega/v6.json",
-        "autosize": "none",
-        "width": 800,
-        "height": panel.height,
-        "padding": _PADDING,
-        "signals": panel_signals(drawn, pool),
-        "marks": [panel_group(drawn, pool, panel)],
-    }
+    group = panel_group(drawn, pool, panel)
     return {
         "name": shown(pool.name),
         "height": height,
-        "spec": spec,
+        "spec": page_spec(panel.height, _PADDING, panel_signals(drawn, pool), group),
         "buffers": [_buffer(buffer) for buffer in pool.buffers],
     }
 

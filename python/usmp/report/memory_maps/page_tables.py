@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
 from usmp.report.map_data import Buffer, Measured, MemoryMap, Operator, Pool
+from usmp.report.offline_pages.table import LISTS, NAMES, NUMBERS, WORDS, name_html, table_html
 from usmp.support.text.plain_text import shown
-
-_SCROLLED_ROWS = 25
-"""Most rows of a table without its own scroll bar."""
 
 _LONGEST_HEADING = 40
 """Most characters of the name of a pool in a heading."""
@@ -20,21 +17,6 @@ _MEASURED = {
     "cycles": "Clock cycles measured",
 }
 """Headings of measured costs, by unit."""
-
-WORDS, NUMBERS, NAMES, LISTS = "words", "numbers", "names", "lists"
-"""Kinds of columns. The page cuts names and lists at the end of their column, lists first."""
-
-_TAGS = {NAMES: "span", LISTS: "div"}
-
-Heading = tuple[str, str]
-"""The text of a heading, and the kind of its column."""
-
-Cells = Sequence[object]
-
-
-def name_html(text: str) -> str:
-    """Return a name from a model as escaped HTML, isolated for either writing direction."""
-    return f"<bdi>{escape(shown(text))}</bdi>"
 
 
 def pools_table(drawn: MemoryMap) -> str:
@@ -66,7 +48,7 @@ def pools_table(drawn: MemoryMap) -> str:
         )
         for pool in drawn.pools
     ]
-    return _table("", "Memory pools, in bytes", headings, rows, name_column=0)
+    return table_html("", "Memory pools, in bytes", headings, rows, name_column=0)
 
 
 def entries_table(drawn: MemoryMap) -> str:
@@ -93,7 +75,7 @@ def entries_table(drawn: MemoryMap) -> str:
         )
         for entry in drawn.entries
     ]
-    return _table("", "Entries, in bytes", headings, rows, name_column=0)
+    return table_html("", "Entries, in bytes", headings, rows, name_column=0)
 
 
 def buffers_table(drawn: MemoryMap) -> str:
@@ -125,7 +107,7 @@ def buffers_table(drawn: MemoryMap) -> str:
                 cells += [_operators(drawn, side) for side in (buffer.written_by, buffer.read_by)]
             rows.append((f' data-pool="{p}" data-id="{b}"', cells))
     caption = f"{len(rows)} buffers; sizes and offsets are bytes"
-    return _table("buffer-table", caption, headings, rows, name_column=0)
+    return table_html("buffer-table", caption, headings, rows, name_column=0)
 
 
 def operators_table(drawn: MemoryMap) -> str:
@@ -161,49 +143,12 @@ def operators_table(drawn: MemoryMap) -> str:
         ]
         rows.append((f' data-id="{index}"', cells))
     caption = f"{len(rows)} operators, in the order in which they run"
-    return _table("operator-table", caption, headings, rows, name_column=1)
+    return table_html("operator-table", caption, headings, rows, name_column=1)
 
 
 def operator_text(drawn: MemoryMap, index: int) -> str:
     """Return the label of an operator."""
     return shown(drawn.operators[index].label)
-
-
-def _table(
-    identity: str,
-    caption: str,
-    headings: Sequence[Heading],
-    rows: Sequence[tuple[str, Cells]],
-    name_column: int,
-) -> str:
-    """Return a table in a scrolling region that the keyboard can reach. Cells are HTML."""
-    tall = " tall" if len(rows) > _SCROLLED_ROWS else ""
-    attribute = f' id="{identity}"' if identity else ""
-    numbers = [' class="number"' if kind == NUMBERS else "" for _, kind in headings]
-    head = "".join(
-        f'<th scope="col"{number}>{escape(words)}</th>'
-        for (words, _), number in zip(headings, numbers, strict=True)
-    )
-    starts, ends = [], []
-    for column, ((_, kind), number) in enumerate(zip(headings, numbers, strict=True)):
-        tag = "th" if column == name_column else "td"
-        start, end = (f"<{_TAGS[kind]}>", f"</{_TAGS[kind]}>") if kind in _TAGS else ("", "")
-        starts.append(f"<{tag}{' scope=row' if tag == 'th' else ''}{number}>{start}")
-        ends.append(f"{end}</{tag}>")
-    body = "\n".join(
-        f"<tr{attributes}>"
-        + "".join(
-            f"{start}{cell}{end}" for start, cell, end in zip(starts, cells, ends, strict=True)
-        )
-        + "</tr>"
-        for attributes, cells in rows
-    )
-    label = escape(caption, quote=True)
-    return (
-        f'<div class="table{tall}" role="region" tabindex="0" aria-label="{label}">'
-        f"<table{attribute}><caption>{escape(caption)}</caption>\n"
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
-    )
 
 
 def _cost(measured: Measured | None, unit: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 from usmp.report.map_data import KINDS, MemoryMap, Pool
 from usmp.report.memory_maps.drawing import OVERLAP, RING, legend
-from usmp.report.memory_maps.themes import FONT, THEMES
-from usmp.report.memory_maps.vega_layout import Spec
+from usmp.report.memory_maps.themes import THEMES
+from usmp.report.memory_maps.vega_layout import Spec, text_mark
 from usmp.report.memory_maps.vega_panel import panel_group, panel_of, panel_signals
 from usmp.support.process.vega_process import run_vega
 from usmp.support.text.plain_text import shown
@@ -112,22 +112,8 @@ def _pool_title(pool: Pool) -> str:
     return f"{shown(pool.name, 60)}: {pool.peak_bytes} bytes{proved}"
 
 
-def _text(text: str, y: float, color: str, size: int, weight: str, x: float = 0) -> dict[str, Any]:
-    return {
-        "type": "text",
-        "encode": {
-            "enter": {
-                "x": {"value": x},
-                "y": {"value": y},
-                "text": {"value": text},
-                "limit": {"value": _WIDTH - _LEFT - _RIGHT},
-                "font": {"value": FONT},
-                "fontSize": {"value": size},
-                "fontWeight": {"value": weight},
-                "fill": {"value": color},
-            }
-        },
-    }
+def _text(text: str, y: float, color: str, size: int, weight: str, x: float = 0) -> Spec:
+    return text_mark(text, x, y, color, size, weight, _WIDTH - _LEFT - _RIGHT)
 
 
 def _legend(pools: Sequence[Pool], y: float, colors: dict[str, Any]) -> list[Spec]:

@@ -1,4 +1,4 @@
-"""Colors of the memory map, light and dark.
+"""Colors of drawings, light and dark.
 
 Texts have a contrast of at least 4.5 to their background. Blocks have outlines, so that color is
 not the only difference between them.
@@ -18,6 +18,7 @@ LIGHT: dict[str, Any] = {
     "ink": "#1f2328",
     "faint": "#57606a",
     "grid": "#d8dee4",
+    "best": "#1a7f37",
     "peak": "#cf222e",
     "bound": "#0550ae",
     "limit": "#6639ba",
@@ -33,6 +34,7 @@ DARK: dict[str, Any] = {
     "ink": "#e6edf3",
     "faint": "#9198a1",
     "grid": "#30363d",
+    "best": "#3fb950",
     "peak": "#ff7b72",
     "bound": "#79c0ff",
     "limit": "#d2a8ff",

@@ -1,10 +1,12 @@
-"""Sizes of the parts of a pool's drawing."""
+"""Frame, axes and texts of drawings, and the sizes of the parts of a pool's drawing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, radians, sin
 from typing import Any
+
+from usmp.report.memory_maps.themes import FONT
 
 LIVE_HEIGHT = 76
 """Height of the chart of live bytes, in pixels."""
@@ -26,6 +28,20 @@ _AXIS_HEIGHT = 40
 
 Spec = dict[str, Any]
 """A part of a drawing in Vega's language."""
+
+AXIS_LOOK: Spec = {
+    "labelFont": FONT,
+    "titleFont": FONT,
+    "labelFontSize": 11,
+    "titleFontSize": 11,
+    "titleFontWeight": "normal",
+    "labelColor": {"signal": "theme.faint"},
+    "titleColor": {"signal": "theme.faint"},
+    "domainColor": {"signal": "theme.faint"},
+    "tickColor": {"signal": "theme.grid"},
+    "gridColor": {"signal": "theme.grid"},
+}
+"""Fonts and colors of an axis; the signal `theme` has the colors."""
 
 
 @dataclass(frozen=True)
@@ -63,3 +79,37 @@ class Panel:
         if self.has_live:
             return self.plot_height + _AXIS_HEIGHT
         return self.live_top if self.label_limit else self.map_height + _AXIS_HEIGHT
+
+
+def page_spec(height: int, padding: dict[str, int], signals: list[Spec], group: Spec) -> Spec:
+    """Return the drawing of a group on a page, whose script sets the width."""
+    return {
+        "$schema": "https://vega.github.io/schema/vega/v6.json",
+        "autosize": "none",
+        "width": 800,
+        "height": height,
+        "padding": padding,
+        "signals": signals,
+        "marks": [group],
+    }
+
+
+def text_mark(
+    text: str, x: float, y: float, color: str, size: int, weight: str, limit: float
+) -> Spec:
+    """Return a line of text, cut at `limit` pixels."""
+    return {
+        "type": "text",
+        "encode": {
+            "enter": {
+                "x": {"value": x},
+                "y": {"value": y},
+                "text": {"value": text},
+                "limit": {"value": limit},
+                "font": {"value": FONT},
+                "fontSize": {"value": size},
+                "fontWeight": {"value": weight},
+                "fill": {"value": color},
+            }
+        },
+    }

@@ -14,8 +14,9 @@ from typing import Any
 
 from usmp.report.map_data import KINDS, MemoryMap, Pool
 from usmp.report.memory_maps import drawing
-from usmp.report.memory_maps.themes import FONT, LIGHT
+from usmp.report.memory_maps.themes import LIGHT
 from usmp.report.memory_maps.vega_layout import (
+    AXIS_LOOK,
     CHARACTER,
     LABEL_MARGIN,
     LIVE_HEIGHT,
@@ -182,18 +183,6 @@ def _scales(panel: Panel, most_live: int) -> list[Spec]:
 
 
 def _axes(panel: Panel) -> list[Spec]:
-    look = {
-        "labelFont": FONT,
-        "titleFont": FONT,
-        "labelFontSize": 11,
-        "titleFontSize": 11,
-        "titleFontWeight": "normal",
-        "labelColor": {"signal": "theme.faint"},
-        "titleColor": {"signal": "theme.faint"},
-        "domainColor": {"signal": "theme.faint"},
-        "tickColor": {"signal": "theme.grid"},
-        "gridColor": {"signal": "theme.grid"},
-    }
     number = {"format": ",d", "formatType": "number"}
     axes = [
         {
@@ -209,7 +198,7 @@ def _axes(panel: Panel) -> list[Spec]:
             "titleAnchor": "start",
             "titleAlign": "center",
             **number,
-            **look,
+            **AXIS_LOOK,
         }
     ]
     if panel.has_live:
@@ -225,7 +214,7 @@ def _axes(panel: Panel) -> list[Spec]:
                 "titleAnchor": "start",
                 "titleAlign": "center",
                 **number,
-                **look,
+                **AXIS_LOOK,
             }
         )
     if panel.has_live or not panel.label_limit:
@@ -237,7 +226,7 @@ def _axes(panel: Panel) -> list[Spec]:
                 "tickCount": {"signal": "max(2, floor(width / 110))"},
                 "tickMinStep": 1,
                 **number,
-                **look,
+                **AXIS_LOOK,
             }
         )
     return axes

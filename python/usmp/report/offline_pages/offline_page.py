@@ -29,11 +29,11 @@ def offline_page(title: str, package: str, folder: str, **parts: str) -> str:
     title
         the title as text.
     package, folder
-        package and folder with the page's own files: `page.html`, its body as a template in which
-        `vega` and `script` are the scripts; `*.js` in the order of their names, and `*.css`, both
-        after those that all pages share.
+        package and folder with the page's own files: `page.html`, its body as a template with the
+        place `drawings`; `*.js` in the order of their names, and `*.css`, both after those that
+        all pages share.
     parts
-        HTML for the other places of the template, by name.
+        HTML for the other places of the template and of `drawings.html`, by name.
 
     Raises
     ------
@@ -44,9 +44,10 @@ def offline_page(title: str, package: str, folder: str, **parts: str) -> str:
     """
     vega, script = vega_javascript(), _script(package, folder)
     style = _all(*_SHARED, ".css") + _all(package, folder, ".css")
-    body = Template(_file(package, folder, "page.html")).substitute(
+    drawings = Template(_file(*_SHARED, "drawings.html")).substitute(
         parts, vega=vega, script=script
     )
+    body = Template(_file(package, folder, "page.html")).substitute(parts, drawings=drawings)
     return Template(_file(*_SHARED, "shell.html")).substitute(
         policy=_policy([vega, script], style), title=escape(shown(title)), style=style, body=body
     )

@@ -56,7 +56,7 @@ def place(page, name: str, pool: int = 0) -> tuple[float, float]:
     return tuple(
         page.evaluate(
             """([name, pool]) => {
-          const data = JSON.parse(document.getElementById("map-data").textContent).pools[pool];
+          const data = JSON.parse(document.getElementById("page-data").textContent).pools[pool];
           const signal = (n) => data.spec.signals.find((s) => s.name === n).value;
           const buffer = data.buffers.find((b) => b.name === name);
           const canvas = document.querySelectorAll(".drawing canvas")[pool];

@@ -12,11 +12,11 @@ from usmp.report.map_data import Measured
 from usmp.report.memory_maps.page_tables import (
     buffers_table,
     entries_table,
-    name_html,
     operator_text,
     operators_table,
     pools_table,
 )
+from usmp.report.offline_pages.table import name_html
 
 
 def cells(table, row):

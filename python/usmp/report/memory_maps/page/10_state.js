@@ -1,7 +1,6 @@
 // The selection on the page, and queries of the data. `data` has the operators of the program, and
 // the pools with their buffers. The index of a buffer is its id.
 
-const data = JSON.parse(document.getElementById("map-data").textContent);
 const operators = data.operators;
 const choice = { pool: -1, buffer: -1, operator: -1, search: "", colorBy: "kind" };
 

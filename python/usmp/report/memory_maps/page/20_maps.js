@@ -25,22 +25,16 @@ function redrawAll() {
   maps.forEach(redraw);
 }
 
-function themeNow() {
-  return data.themes[isDark() ? "dark" : "light"];
-}
-
-function applyTheme() {
-  const theme = themeNow();
+function applyTheme(theme) {
   document.querySelectorAll(".swatch[data-kind]").forEach((swatch) => {
     swatch.style.backgroundColor = theme.kinds[Number(swatch.dataset.kind)];
   });
-  for (const map of maps) map.view.signal("theme", theme).background(theme.page).runAsync();
 }
 
 async function createMap(pool) {
   const { spec, height } = data.pools[pool];
   const element = document.querySelectorAll(".drawing")[pool];
-  const map = await createDrawing(element, spec, height, themeNow(), {
+  const map = await createDrawing(element, spec, height, {
     tip: (item, event) => hover(map, blockOf(item), event),
     pick: (item) => {
       const block = blockOf(item);

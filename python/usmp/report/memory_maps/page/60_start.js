@@ -17,7 +17,7 @@ async function start() {
     await createMap(pool);
     if (pool === 0) performance.mark("usmp-first-map");
   }
-  followTheme(applyTheme);
+  followTheme(maps, applyTheme);
   await whenRead();
   listenToControls();
   listenToDetails(pickNothing, () => maps[Math.max(choice.pool, 0)]);

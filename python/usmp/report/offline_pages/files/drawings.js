@@ -3,7 +3,8 @@
 
 // Draw a specification in an element. `tip` is called with the item under the pointer and the event,
 // or with null; `pick` with the item that is clicked.
-async function createDrawing(element, spec, height, theme, { tip, pick }) {
+async function createDrawing(element, spec, height, { tip, pick }) {
+  const theme = themeNow();
   spec.width = widthOf(element, spec.padding);
   spec.signals.find((signal) => signal.name === "theme").value = theme;
   // Give Vega a container inside of ours, because Vega changes the role of its container.

@@ -1,5 +1,6 @@
-// What all pages share: elements, the theme, the tip at the pointer, and tables that can be sorted.
+// What all pages share: the data, elements, the theme, the tip at the pointer, tables to sort.
 
+const data = JSON.parse(document.getElementById("page-data").textContent);
 const byId = (id) => document.getElementById(id);
 const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 
@@ -29,11 +30,17 @@ function isDark() {
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-// Call `apply` now, and whenever the theme of the page changes.
-function followTheme(apply) {
+function themeNow() {
+  return data.themes[isDark() ? "dark" : "light"];
+}
+
+// Give the drawings the colors of the theme, now and whenever it changes. `apply` colors the rest.
+function followTheme(drawings, apply) {
   const follow = () => {
     byId("theme").setAttribute("aria-pressed", String(isDark()));
-    apply();
+    const theme = themeNow();
+    apply(theme);
+    for (const { view } of drawings) view.signal("theme", theme).background(theme.page).runAsync();
   };
   byId("theme").addEventListener("click", () => {
     document.documentElement.dataset.theme = isDark() ? "light" : "dark";
@@ -72,7 +79,10 @@ function sortTable(table, column, heading) {
   const isNumber = heading.classList.contains("number");
   const key = (row) => {
     const text = row.cells[column].textContent;
-    return isNumber ? (text === "" ? -1 : Number(text)) : text;
+    if (!isNumber) return text;
+    // A sign before a number says that it is an estimate.
+    const digits = text.replace(/^\D+/, "");
+    return digits === "" ? -1 : Number(digits);
   };
   const compare = isNumber ? (a, b) => a - b : new Intl.Collator("en", { numeric: true }).compare;
   const rows = [...table.tBodies[0].rows].map((row, index) => [key(row), index, row]);
