@@ -40,11 +40,11 @@ def pages() -> dict[str, str]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Add the RFCs, and the changelog if there is one, to the navigation."""
-    (section,) = (item for item in config.nav or [] if "RFCs" in item)
-    section["RFCs"] = [page for page in pages().values() if page.startswith("rfcs/")]
+    """Add the RFCs, and the changelog if there is one, to the last group of the navigation."""
+    (project,) = config.nav[-1].values()
     if CHANGELOG in pages():
-        config.nav.append({"Changelog": pages()[CHANGELOG]})
+        project.append({"Changelog": pages()[CHANGELOG]})
+    project.append({"RFCs": [page for page in pages().values() if page.startswith("rfcs/")]})
     return config
 
 

@@ -12,6 +12,7 @@ from pkgutil import iter_modules
 import pytest
 
 from conftest import ROOT
+from support.browser import started_browser
 
 pytest.importorskip("mkdocs", reason="make docs installs MkDocs")
 pytestmark = pytest.mark.slow
@@ -43,6 +44,21 @@ def test_links_lead_to_pages_of_the_site(site):
     for page in site.rglob("*.html"):
         for link in re.findall(r'href="([^"#:]+\.md)[#"]', page.read_text()):
             pytest.fail(f"{page.relative_to(site)} links to {link}")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1400, 1920])
+def test_tables_and_samples_of_100_columns_fit_the_screen(site, width):
+    cut = """() => [...document.querySelectorAll(".md-typeset__scrollwrap, pre > code")]
+      .filter((part) => part.scrollWidth > part.clientWidth + 1)
+      .filter((part) => part.tagName !== "CODE"
+        || part.textContent.split("\\n").every((line) => line.length <= 100))
+      .map((part) => part.textContent)"""
+    with started_browser() as browser:
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        for name in ("benchmarks", "tvmc", "explore", "reference/usmp"):
+            page.goto((site / f"{name}.html").as_uri())
+            assert page.evaluate(cut) == [], name
 
 
 REFERENCE = sorted((ROOT / "docs/reference").glob("*.md"))

@@ -118,6 +118,20 @@ def test_the_theme_is_that_of_the_map(browser, file):
         assert page.locator(".drawing").first.screenshot() != dark
 
 
+def test_details_of_a_row_lie_over_the_page_where_charts_are_not_beside_them(browser, file):
+    with opened(browser, file, viewport={"width": 390, "height": 844}) as page:
+        details = page.locator(".details")
+        assert not details.is_visible()
+        page.locator(f"{ROWS} button").nth(1).click()
+        assert details.is_visible()
+        assert page.locator("#details pre").inner_text() == "tvmc compile m --n=3"
+        page.locator("#show-drawing").click()
+        assert page.locator(".drawing").first.bounding_box()["y"] >= 0
+        page.locator("#close").click()
+        assert not details.is_visible()
+        assert page.evaluate("document.activeElement.textContent") == "4"
+
+
 @pytest.mark.parametrize("width", [390, 1400, 1920])
 def test_all_columns_and_charts_are_on_the_screen(browser, file, width):
     with opened(browser, file, viewport={"width": width, "height": 844}) as page:
