@@ -138,6 +138,23 @@ def test_hover_and_click_tell_of_a_buffer(browser, file):
         assert page.locator("tr.picked").count() == 0
 
 
+def test_buffers_live_together_with_the_picked_one_stay_bright(browser, file):
+    def middle(name):
+        x, y = place(page, name)
+        return page.screenshot(clip={"x": x - 2, "y": y - 2, "width": 4, "height": 4})
+
+    with opened(browser, file) as page:
+        names = ("max_pool", "conv2d_ring")
+        before = [middle(name) for name in names]
+        page.mouse.click(*place(page, "conv2d3_ring"))
+        page.mouse.move(2, 2)
+        pixels(page)
+        assert [middle(name) == was for name, was in zip(names, before, strict=True)] == [
+            True,
+            False,
+        ]
+
+
 def test_keys_step_through_buffers_and_operators(browser, file):
     with opened(browser, file) as page:
         drawing = page.locator(".drawing").first
