@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.inspect.growth import checked_limits, growth_limit, growth_sentence
@@ -105,15 +106,22 @@ def _facts(name: str, module: PlannedModule) -> tuple[BuildFacts, str]:
     from usmp.driver.inspect.measured_code import module_code, source_bytes
     from usmp.report.diff.build_facts import build_facts
 
+    facts = partial(
+        build_facts,
+        name,
+        module.memory,
+        module.operators,
+        title=module.title or name,
+        origins=module.origins,
+    )
     if module.archive is None:
-        note = "the file has no code: flash is that of constants only."
-        return build_facts(name, module.memory, module.operators), note
+        return facts(), "the file has no code: flash is that of constants only."
     code = module_code(module.archive, name)
     size = source_bytes(module.archive, name)
     if isinstance(code, str):
         note = f"the code was not compiled ({code}): flash is that of constants only."
-        return build_facts(name, module.memory, module.operators, None, size), note
-    return build_facts(name, module.memory, module.operators, code, size), ""
+        return facts(None, size), note
+    return facts(code, size), ""
 
 
 def _unmatched(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,11 +30,17 @@ class PlannedModule:
         values of "memory" and "operators" in metadata.json; operators are None if missing.
     archive
         the archive that contains the module; None if the file has no C.
+    title
+        title of the module; empty if the file has none.
+    origins
+        for each operator, its operators of the model file, as "6 Conv"; empty if the file has none.
     """
 
     memory: Mapping[str, Any]
     operators: list[dict[str, Any]] | None = None
     archive: Archive | None = None
+    title: str = ""
+    origins: Sequence[str] = ()
 
 
 def read_plans(path: str) -> dict[str, PlannedModule]:
@@ -53,12 +59,26 @@ def read_plans(path: str) -> dict[str, PlannedModule]:
 
         archive = load_archive(path)
         return {
-            name: PlannedModule(
-                module.metadata["memory"], _operators(path, name, module.metadata), archive
-            )
+            name: _planned(path, name, module.metadata, archive)
             for name, module in archive.modules.items()
         }
     return _read_json(path)
+
+
+def _planned(
+    path: str, name: str, metadata: Mapping[str, Any], archive: Archive | None = None
+) -> PlannedModule:
+    """Return a module of metadata.json, after checks of the values that are compared."""
+    from usmp.report.read_map_data import map_of_metadata
+    from usmp.report.title import title_of
+
+    operators = _operators(path, name, metadata)
+    try:
+        drawn = map_of_metadata(metadata)
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}") from error
+    origins = [operator.label for operator in drawn.operators] if drawn.model_operators else []
+    return PlannedModule(metadata["memory"], operators, archive, title_of(metadata), origins)
 
 
 def _read_json(path: str) -> dict[str, PlannedModule]:
@@ -77,7 +97,7 @@ def _read_json(path: str) -> dict[str, PlannedModule]:
                 'no "pools" and no "modules"'
             )
         return {
-            name: PlannedModule(module.metadata["memory"], _operators(path, name, module.metadata))
+            name: _planned(path, name, module.metadata)
             for name, module in read_modules(document).items()
         }
     except (DamagedMetadata, ArchiveError) as error:

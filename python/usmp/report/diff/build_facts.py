@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from usmp.plain.entry_names import ONLY_ENTRY
@@ -22,11 +22,14 @@ class Item:
         values to compare, by name.
     producer
         key of the operator that writes a buffer; None if it is unknown, or if several write it.
+    origin
+        operators of the model file that an operator computes; empty if they are unknown.
     """
 
     key: tuple[str, ...]
     values: Mapping[str, Any]
     producer: tuple[str, ...] | None = None
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ class BuildFacts:
         the operators; None if the file lacks them.
     code
         the compiled code; None if it was not compiled.
+    title
+        title of the module in reports.
     """
 
     name: str
@@ -74,6 +79,7 @@ class BuildFacts:
     buffers: Sequence[Item]
     operators: Sequence[Item] | None
     code: Code | None = None
+    title: str = ""
 
 
 def build_facts(
@@ -82,6 +88,9 @@ def build_facts(
     operators: Sequence[Mapping[str, Any]] | None = None,
     code: Code | None = None,
     source_bytes: int | None = None,
+    *,
+    title: str = "",
+    origins: Sequence[str] = (),
 ) -> BuildFacts:
     """Return the facts of a module.
 
@@ -97,6 +106,10 @@ def build_facts(
         the compiled code, if there is a compiler.
     source_bytes
         bytes of the C files, if there are any.
+    title
+        title of the module in reports; by default its name.
+    origins
+        for each operator, its operators of the model file; empty if they are unknown.
     """
     constants = sum(p["peak_bytes"] for p in memory["pools"] if p["kind"] == "constant")
     ram = memory.get("ram", {})
@@ -114,8 +127,19 @@ def build_facts(
         _numbered(_pool(pool) for pool in memory["pools"]),
         _numbered(_entry(main) for main in memory["functions"]["main"]),
         _buffers(memory["pools"], operators or ()),
-        None if operators is None else _numbered(_operator(o, code) for o in operators),
+        None if operators is None else _operators(operators, origins, code),
         code,
+        title or name,
+    )
+
+
+def _operators(
+    operators: Sequence[Mapping[str, Any]], origins: Sequence[str], code: Code | None
+) -> list[Item]:
+    known = origins or [""] * len(operators)
+    return _numbered(
+        replace(_operator(operator, code), origin=origin)
+        for operator, origin in zip(operators, known, strict=True)
     )
 
 
@@ -182,5 +206,5 @@ def _numbered(items: Iterable[Item]) -> list[Item]:
         counts[item.key] += 1
         number = counts[item.key]
         key = item.key if number == 1 else (*item.key, f"#{number}")
-        unique.append(Item(key, item.values, item.producer))
+        unique.append(replace(item, key=key))
     return unique

@@ -56,6 +56,7 @@ def _module(diff: ModuleDiff) -> dict[str, Any]:
     return {
         "name": diff.name,
         "name_before": diff.name_before,
+        "title": diff.title,
         "identical": diff.is_identical,
         "sums": _changes(diff.sums),
         "compiler": {"before": diff.compiler.before, "after": diff.compiler.after},
@@ -73,6 +74,7 @@ def _item(item: ItemDiff, keys: Sequence[str]) -> dict[str, Any]:
         **_named(item.key, keys),
         "status": item.status,
         **renamed,
+        **({"label": item.origin} if item.origin else {}),
         "values": _changes(item.values),
     }
 

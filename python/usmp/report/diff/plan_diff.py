@@ -42,12 +42,15 @@ class ItemDiff:
         all compared values, changed or not.
     key_before
         key in the earlier build, if the item was renamed.
+    origin
+        operators of the model file that an operator computes; empty if they are unknown.
     """
 
     key: tuple[str, ...]
     status: str
     values: Mapping[str, Change]
     key_before: tuple[str, ...] | None = None
+    origin: str = ""
 
     @property
     def changed(self) -> dict[str, Change]:
@@ -63,6 +66,8 @@ class ModuleDiff:
     ----------
     name, name_before
         names of the module; empty if a file lacks the name.
+    title, title_before
+        titles of the module in reports; empty if a file lacks them.
     sums
         totals in bytes that are known of both builds, by name.
     pools, entries, buffers, operators
@@ -82,6 +87,8 @@ class ModuleDiff:
     operators: Sequence[ItemDiff]
     compiler: Change
     notes: Sequence[str]
+    title: str = ""
+    title_before: str = ""
 
     @property
     def is_identical(self) -> bool:
@@ -120,6 +127,8 @@ def diff_builds(before: BuildFacts, after: BuildFacts, notes: Sequence[str] = ()
         _operators(before, after),
         compiler,
         [*_compiler_notes(compiler), *notes],
+        after.title,
+        before.title,
     )
 
 
@@ -148,13 +157,13 @@ def _diff(before: Sequence[Item], after: Sequence[Item]) -> list[ItemDiff]:
     for item in after:
         if item.key not in old:
             values = {name: Change(None, value) for name, value in item.values.items()}
-            diffs.append(ItemDiff(item.key, APPEARED, values))
+            diffs.append(ItemDiff(item.key, APPEARED, values, origin=item.origin))
         elif changes := _changes(old[item.key], item):
-            diffs.append(ItemDiff(item.key, CHANGED, changes))
+            diffs.append(ItemDiff(item.key, CHANGED, changes, origin=item.origin))
     for item in before:
         if item.key not in new:
             values = {name: Change(value, None) for name, value in item.values.items()}
-            diffs.append(ItemDiff(item.key, VANISHED, values))
+            diffs.append(ItemDiff(item.key, VANISHED, values, origin=item.origin))
     return diffs
 
 

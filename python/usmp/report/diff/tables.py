@@ -57,7 +57,7 @@ def markdown_diff(diff: ModuleDiff) -> str:
         parts = [f"{_identical(diff)}\n"]
     else:
         sums, *others = diff_tables(diff)
-        name = f" of {markdown_name(diff.name)}" if diff.name else ""
+        name = f" of {markdown_name(diff.title)}" if diff.title else ""
         parts = [f"**Memory{name}**\n", markdown_table(sums)]
         parts += [details(_count(table), markdown_table(table)) for table in others]
     parts += [f"{markdown_text(sentence)}\n" for sentence in (*_omissions(diff), *diff.notes)]
@@ -66,9 +66,9 @@ def markdown_diff(diff: ModuleDiff) -> str:
 
 def diff_tables(diff: ModuleDiff) -> list[TextTable]:
     """Return the table of sums, and a table for each kind of item that differs."""
-    title = f"Memory of {diff.name}" if diff.name else "Memory"
-    if diff.name_before != diff.name:
-        title += f", which was {diff.name_before or 'without a name'}"
+    title = f"Memory of {diff.title}" if diff.title else "Memory"
+    if diff.title_before != diff.title:
+        title += f", which was {diff.title_before or 'without a name'}"
     tables = [_sums(title, diff)]
     for items, make in (
         (diff.pools, _pools),
@@ -233,20 +233,24 @@ def _operators(items: Sequence[ItemDiff]) -> TextTable:
         for key, heading in columns.items()
         if any(key in item.values for item in items)
     }
+    origins = ["operator of the model"] if any(item.origin for item in items) else []
     rows = [
         [
+            *([item.origin] if origins else []),
             item.key[1],
             item.status,
             *(_arrow(item.values.get(key, Change(None, None))) for key in known),
         ]
         for item in largest[:_MOST_ROWS]
     ]
+    first = len(origins)
     return TextTable(
         "Operators",
-        ("operator", "what", *known.values()),
+        (*origins, "function", "what", *known.values()),
         rows,
-        numbers=frozenset(range(2, 2 + len(known))),
-        one_line=frozenset({0}),
+        names=frozenset(range(first + 1)),
+        numbers=frozenset(range(first + 2, first + 2 + len(known))),
+        one_line=frozenset({first}),
     )
 
 

@@ -8,7 +8,13 @@ from rich.console import Console
 
 from usmp.report.diff.build_facts import Code, build_facts
 from usmp.report.diff.plan_diff import Change, diff_builds
-from usmp.report.diff.tables import buffer_words, growth_text, markdown_diff, print_diff
+from usmp.report.diff.tables import (
+    buffer_words,
+    diff_tables,
+    growth_text,
+    markdown_diff,
+    print_diff,
+)
 
 
 def buffer(name, size=64, offset=0, kind="intermediate", live=((0, 4),)):
@@ -43,7 +49,7 @@ def operator(function, written=(), macs=10):
     }
 
 
-def facts(*pools, operators=(), entries=("main",), code=None):
+def facts(*pools, operators=(), entries=("main",), code=None, **others):
     mains = [
         {"entry": name, "workspace_size_bytes": 8, "io_size_bytes": 0, "state_size_bytes": 0}
         for name in entries
@@ -54,7 +60,7 @@ def facts(*pools, operators=(), entries=("main",), code=None):
         "functions": {"main": mains},
         "ram": {**ram, "state_size_bytes": 0},
     }
-    return build_facts("net", memory, list(operators), code)
+    return build_facts("net", memory, list(operators), code, **others)
 
 
 def buffers_of(before, after):
@@ -183,6 +189,16 @@ def test_the_compiler_of_both_builds_is_named_once():
     print_diff(diff, Console(file=text))
     assert text.getvalue().count("gcc") == markdown_diff(diff).count("gcc") == 1
     assert "Code as gcc &#45;O2 makes it.\n\nA note." in markdown_diff(diff)
+
+
+def test_operators_are_named_as_in_the_model():
+    old = facts(operators=[operator("conv")], title="kws", origins=["6 Conv"])
+    new = facts(operators=[operator("conv", macs=11)], title="kws", origins=["7 Conv"])
+    diff = diff_builds(old, new)
+    sums, operators = diff_tables(diff)
+    assert sums.title == "Memory of kws"
+    assert operators.headings[:2] == ("operator of the model", "function")
+    assert operators.rows[0][:3] == ["7 Conv", "conv", "changed"]
 
 
 def test_code_of_an_operator_is_that_of_its_functions():
