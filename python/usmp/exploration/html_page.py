@@ -26,7 +26,7 @@ from usmp.report.offline_pages.table import NAMES, NUMBERS, WORDS, name_html, ta
 from usmp.support.text.plain_text import printable, shown
 
 _PADDING = {"left": 68, "right": 14, "top": 8, "bottom": 0}
-_COMMAND_WIDTH = 50
+_COMMAND_WIDTH = 46
 """Most characters of a line of a command, unless a word is longer: narrow, for phones."""
 
 
