@@ -16,6 +16,7 @@ from usmp.objects.attributes.module_attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
     IO_MEMORY_POOL_ATTR,
+    MODEL_FILES_ATTR,
     STATE_LAYOUT_ATTR,
     STATE_MEMORY_POOL_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
@@ -44,9 +45,11 @@ def module_key(mod: IRModule) -> Hashable:
 def attributes_key(
     mod: IRModule, attributes: Iterable[Attribute[Any]] = PLAN_ATTRIBUTES
 ) -> Hashable:
-    """Return the key of some attributes of a module, and of its entries."""
+    """Return the key of some attributes of a module, of its entries, and of its model files, whose
+    names are in the results."""
     entries = tuple(entries_of(mod)), tuple(sorted(map(sorted, concurrent_entries(mod))))
-    return tuple(identity(attribute.of(mod)) for attribute in attributes), repr(entries)
+    names = repr((entries, list(MODEL_FILES_ATTR.of(mod) or ())))
+    return tuple(identity(attribute.of(mod)) for attribute in attributes), names
 
 
 def plan_key(options: PlanningOptions) -> PlanningOptions:

@@ -16,11 +16,16 @@ from support.planner_contexts import planner_context
 from support.planner_views import bound, workspace
 from usmp.analysis import pool_usage
 from usmp.names import ORDER, WORKSPACE_IO
-from usmp.objects.attributes.module_attributes import MEMORY_PLAN_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
+from usmp.objects.attributes.module_attributes import (
+    MEMORY_PLAN_ATTR,
+    MODEL_FILES_ATTR,
+    WORKSPACE_MEMORY_POOLS_ATTR,
+)
 from usmp.planning import plan as planning
 from usmp.planning import session as session_module
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import PlanningSession, planning_session
+from usmp.planning.session_keys import module_key
 from usmp.support.deadline import Deadline
 from usmp.transform import AssignPoolInfo, OrderOperators, UnifiedStaticMemoryPlanner
 
@@ -245,3 +250,10 @@ def test_a_question_about_another_plan_cuts_no_search_short():
         assert not session.has_time(ORDER)
         assert session.is_cut_short
     assert list(session.not_compared) == [WORKSPACE_IO, ORDER]
+
+
+def test_models_of_other_files_are_not_the_same():
+    # Results have the names of the files, so that one must not get those of the other.
+    first, second = (MODEL_FILES_ATTR.put(tvm.ir.IRModule({}), [name]) for name in ("a", "b"))
+    assert module_key(first) != module_key(second)
+    assert module_key(first) == module_key(MODEL_FILES_ATTR.put(tvm.ir.IRModule({}), ["a"]))

@@ -113,6 +113,4 @@ def test_module_is_chosen_by_name(tmp_path):
     assert str(error.value) == ('the archive holds 2 modules; choose one by its name: "one", "two"')
     with pytest.raises(ValueError) as error:
         archive.module("three")
-    assert str(error.value) == (
-        'the archive holds no module "three"; choose one by its name: "one", "two"'
-    )
+    assert str(error.value) == ('the archive holds no module "three". Its modules: one, two')

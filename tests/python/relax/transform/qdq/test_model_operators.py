@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from tvm.ir import Call, IRModule
 
+from support.lazy import lazy
 from support.onnx_models import Graph, mobile_block, quantized
-from usmp.frontend.onnx.importer import import_onnx
 from usmp.relax.transform.convert_qdq_to_integers import ConvertQDQToIntegers
 from usmp.tir.model_operator import ModelOperator, operators_in
 from usmp.tir.nodes import variable_bindings
 from usmp.tir.op_names import op_name
+
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 
 def computed(model: IRModule) -> list[tuple[str, list[int]]]:
