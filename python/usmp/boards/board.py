@@ -369,7 +369,8 @@ def board_named(name: str) -> Board:
     if parts and not closest_names(name, names.BOARDS):
         part = parts[0]
         message += (
-            f". There is no project for {part}, a {PARTS[part].core}: compile for that core. "
+            f". {part} is a part without a project: compile with "
+            f'--target="c -mcpu={PARTS[part].core}". '
             f"See whether the model fits with tvmc check --boards {part}"
         )
     raise ValueError(message)

@@ -39,8 +39,8 @@ def test_a_part_that_is_no_board_is_named_with_its_core():
     with pytest.raises(ValueError) as error:
         board_named("stm32f4")
     assert str(error.value).endswith(
-        "There is no project for stm32f411re, a cortex-m4: compile for that core. See whether the "
-        "model fits with tvmc check --boards stm32f411re"
+        'stm32f411re is a part without a project: compile with --target="c -mcpu=cortex-m4". See '
+        "whether the model fits with tvmc check --boards stm32f411re"
     )
 
 
