@@ -369,7 +369,7 @@ def board_named(name: str) -> Board:
     if parts and not closest_names(name, names.BOARDS):
         part = parts[0]
         message += (
-            f". {part} is a part without a project: compile with "
+            f". Part {part} has no project: compile with "
             f'--target="c -mcpu={PARTS[part].core}". '
             f"See whether the model fits with tvmc check --boards {part}"
         )

@@ -39,7 +39,7 @@ def test_a_part_that_is_no_board_is_named_with_its_core():
     with pytest.raises(ValueError) as error:
         board_named("stm32f4")
     assert str(error.value).endswith(
-        'stm32f411re is a part without a project: compile with --target="c -mcpu=cortex-m4". See '
+        'Part stm32f411re has no project: compile with --target="c -mcpu=cortex-m4". See '
         "whether the model fits with tvmc check --boards stm32f411re"
     )
 
