@@ -59,7 +59,7 @@ def accesses() -> dict[str, AttributeAccess]:
     passes: dict[str, AttributeAccess] = {}
     for cls in filter(_is_of_product, ModulePass.__subclasses__()):
         passes[cls.__name__] = AttributeAccess(cls.__name__, cls.reads, cls.writes, cls.uses)
-    for stage in filter(_is_of_product, stage_classes()):
+    for stage in stage_classes():
         name = stage.pass_name.removeprefix("usmp.")
         known = passes.get(name, AttributeAccess(name))
         passes[name] = _joined(known, stage.reads, stage.writes)

@@ -19,7 +19,6 @@ from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.names import (
     FAST,
     NO_SHARING,
-    OPTIONAL_PASSES,
     OVERLAP_INPUTS_AND_OUTPUTS,
     PRUNE_CONSTANT_CHANNELS,
 )
@@ -120,7 +119,6 @@ def _plain_context(prune: bool) -> PassContext:
     """Return the current PassContext without searches and optimizations."""
     current = PassContext.current()
     searched = {stage.pass_name for stage in stage_classes() if not stage.is_in_reference}
-    searched = {name for name in searched if name.removeprefix("usmp.") in OPTIONAL_PASSES}
     config = {k: v for k, v in current.config.items() if k != CMSIS_NN_CONFIG}
     kept = {k: v for k, v in config.items() if not k.startswith(_PREFIX)}
     pruning = [] if prune else [f"usmp.{PRUNE_CONSTANT_CHANNELS}"]

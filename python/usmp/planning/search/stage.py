@@ -100,6 +100,6 @@ class Stage(ABC):
 
 
 def stage_classes() -> list[type[Stage]]:
-    """Return the stage classes of all Python modules that are loaded."""
+    """Return the stage classes of this package in all Python modules that are loaded."""
     classes = reachable(Stage.__subclasses__(), lambda cls: cls.__subclasses__())
-    return [cls for cls in classes if hasattr(cls, "pass_name")]
+    return [c for c in classes if c.__module__.startswith("usmp.") and hasattr(c, "pass_name")]
