@@ -10,7 +10,7 @@ from usmp.objects.attributes.module_attributes import OUTPUT_NAMES_ATTR
 from usmp.objects.tensor_info import default_output_names
 from usmp.planning.options import PlanningOptions
 from usmp.planning.stream_inputs import HOP, OPTION, OUTPUT_OPTION
-from usmp.relax.states import states_of
+from usmp.relax.states import input_params, states_of
 from usmp.relax.static_shapes import flatten_types, main_function
 
 Streams = Mapping[str, Sequence[str]]
@@ -70,8 +70,7 @@ def _names(mod: IRModule) -> tuple[list[str], list[str]]:
     """Return the names of the inputs, and of the outputs, of `main`."""
     main = main_function(mod)
     states = states_of(main)
-    kept = {str(state.name) for state in states if not state.is_input}
-    inputs = [str(param.name) for param in main.params if str(param.name) not in kept]
+    inputs = [str(param.name) for param in input_params(main)]
     returned = len(flatten_types(main.body.body.ty)) - sum(state.output >= 0 for state in states)
     outputs = OUTPUT_NAMES_ATTR.of(main) or default_output_names(returned, inputs)
     return inputs, [str(name) for name in outputs]

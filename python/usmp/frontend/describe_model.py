@@ -300,6 +300,7 @@ def _describe_relax(mod: Any, file_format: str, sizes: Sequence[DynamicSize]) ->
     from tvm.ir import Op
 
     from usmp.objects.attributes.module_attributes import OUTPUT_NAMES_ATTR, STATES_ATTR
+    from usmp.relax.states import input_params
     from usmp.relax.static_shapes import flatten_types
 
     main = mod["main"]
@@ -310,10 +311,8 @@ def _describe_relax(mod: Any, file_format: str, sizes: Sequence[DynamicSize]) ->
             names.append(str(expr.op.name).removeprefix("relax."))
 
     relax.analysis.post_order_visit(main, on_expression)
-    all_states = STATES_ATTR.of(main) or ()
-    states = [str(state.name) for state in all_states if not state.is_input]
-    updated = {str(state.name) for state in all_states if state.is_input}
-    inputs = [(str(p.name), p.ty) for p in main.params if str(p.name) not in states]
+    updated = {str(state.name) for state in STATES_ATTR.of(main) or () if state.is_input}
+    inputs = [(str(param.name), param.ty) for param in input_params(main)]
     outputs = zip(OUTPUT_NAMES_ATTR.required(main), flatten_types(main.body.body.ty), strict=False)
     calls = _names_of(sizes)
     return ModelDescription(

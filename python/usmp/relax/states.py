@@ -8,6 +8,7 @@ import numpy as np
 import tvm
 import tvm_ffi
 from tvm import relax
+from tvm.ir import Var
 
 from usmp.objects.attributes.module_attributes import STATES_ATTR
 from usmp.objects.state_info import StateInfo
@@ -64,6 +65,12 @@ def states_of(main: relax.Function, entry: str = ONLY_ENTRY) -> list[StateInfo]:
                 f"{state.output} of {entry} is {after}"
             )
     return list(states)
+
+
+def input_params(main: relax.Function) -> list[Var]:
+    """Return the parameters of a Relax function that are inputs, not states between its runs."""
+    states = {str(state.name) for state in STATES_ATTR.of(main) or () if not state.is_input}
+    return [param for param in main.params if str(param.name) not in states]
 
 
 def updated_inputs(main: relax.Function) -> set[str]:

@@ -32,7 +32,7 @@ from usmp.relax.axis_operators import AxisOperator
 from usmp.relax.binding_titles import call_title
 from usmp.relax.count_iterations import iterations_of
 from usmp.relax.limits import LimitError
-from usmp.relax.states import states_of, updated_inputs
+from usmp.relax.states import input_params, updated_inputs
 from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import size_variables
 from usmp.relax.transform import CheckIterations
@@ -146,8 +146,7 @@ def _converted(mod: IRModule, hops: Mapping[str, int], state_prefix: str) -> IRM
 
 def _windows(main: relax.Function, hops: Mapping[str, int]) -> dict[Var, Slide]:
     """Return the parameters that are windows, with their slides."""
-    states = {str(state.name) for state in states_of(main) if not state.is_input}
-    params = {str(p.name): p for p in main.params if str(p.name) not in states}
+    params = {str(param.name): param for param in input_params(main)}
     updated = updated_inputs(main)
     windows: dict[Var, Slide] = {}
     for name, hop in hops.items():

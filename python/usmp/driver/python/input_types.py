@@ -46,16 +46,13 @@ def check_input_types(mod: IRModule, expected: Mapping[str, str]) -> None:
 
 def _input_types(mod: IRModule) -> dict[str, list[str]]:
     """Return the distinct element types of each input over all entries."""
-    from usmp.objects.attributes.module_attributes import STATES_ATTR
     from usmp.relax.entries import relax_entries
+    from usmp.relax.states import input_params
 
     types: dict[str, list[str]] = {}
     for entry in relax_entries(mod):
-        function = mod[entry]
-        states = STATES_ATTR.of(function) or ()
-        state_names = {str(state.name) for state in states if not state.is_input}
-        for parameter in function.params:
-            name, dtype = str(parameter.name), str(parameter.ty.dtype)
-            if name not in state_names and dtype not in types.setdefault(name, []):
-                types[name].append(dtype)
+        for parameter in input_params(mod[entry]):
+            known, dtype = types.setdefault(str(parameter.name), []), str(parameter.ty.dtype)
+            if dtype not in known:
+                known.append(dtype)
     return types

@@ -27,7 +27,7 @@ from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.passes import ModulePass
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.relax.entries import join_functions, relax_entries, split_entries
-from usmp.relax.states import states_of
+from usmp.relax.states import input_params, states_of
 from usmp.relax.static_shapes import flatten_types, main_function
 from usmp.relax.transform.make_parameter_names_unique import MakeParameterNamesUnique
 from usmp.relax.transform.qdq.float_operators import operator_name
@@ -178,7 +178,6 @@ def _entry(mod: IRModule, where: str) -> _Entry:
     """
     main = _Main(_simplified(mod))
     quantization, states = io_quantization(main.function), states_of(main.function)
-    names = {str(state.name) for state in states if not state.is_input}
     updated = {str(state.name) for state in states if state.is_input}
     inputs = {
         param: main.input(
@@ -187,8 +186,7 @@ def _entry(mod: IRModule, where: str) -> _Entry:
             quantization.inputs.get(str(param.name)) is not None,
             str(param.name) in updated,
         )
-        for param in main.function.params
-        if str(param.name) not in names
+        for param in input_params(main.function)
     }
     kept = {int(state.output) for state in states}
     places = [place for place in range(len(main.results)) if place not in kept]
