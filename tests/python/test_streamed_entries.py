@@ -16,6 +16,7 @@ from support.small_digits import small_convolutions
 from usmp.device.device_files import device_files
 from usmp.device.golden_runs import golden_run
 from usmp.frontend.tflite.importer import import_tflite
+from usmp.names import POISON_DEAD_BYTES
 from usmp.runtime.write_files import write_files
 
 pytestmark = pytest.mark.usefixtures("one_session")
@@ -91,7 +92,7 @@ def test_memory_is_that_of_the_largest_entry_and_the_states():
 @pytest.mark.parametrize("io", [False, True])
 def test_entries_in_turn_compute_what_each_computes_alone(tmp_path, io):
     """In C, row by row, with what is dead overwritten."""
-    factory = together(use_workspace_io=io, poison_dead_bytes=True)
+    factory = together(use_workspace_io=io, debug=POISON_DEAD_BYTES)
     factory.export_model_library_format(tmp_path / "model.tar")
     archive = usmp.load_archive(tmp_path / "model.tar")
     hosts = {name: alone(name).load() for name in MODELS}
@@ -140,8 +141,8 @@ def test_the_reference_build_slides_the_windows_of_each_entry():
         ),
         (
             ["mask.image"],
-            'tir.usmp.stream_inputs: no entry has an input "mask.image"; they have mask.t0, '
-            "fast.image, slow.image",
+            'tir.usmp.stream_inputs: no entry has an input "mask.image". Did you mean '
+            '"fast.image"? Inputs: mask.t0, fast.image, slow.image',
         ),
         (
             ["fast.image", "fast.image:hop=2"],

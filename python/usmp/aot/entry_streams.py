@@ -12,6 +12,7 @@ from usmp.planning.options import PlanningOptions
 from usmp.planning.stream_inputs import HOP, OPTION, OUTPUT_OPTION
 from usmp.relax.states import input_params, states_of
 from usmp.relax.static_shapes import flatten_types, main_function
+from usmp.support.text.known_names import unknown_name
 
 Streams = Mapping[str, Sequence[str]]
 """The options of a PassContext with streamed inputs and outputs, and their values."""
@@ -62,8 +63,9 @@ def _owner(option: str, text: str, names: Mapping[str, Sequence[str]]) -> tuple[
     if owners:
         forms = ", ".join(f"{owner}.{text}" for owner in owners)
         raise ValueError(f'{option}: several entries have an {what} "{text}"; give one of {forms}')
-    known = ", ".join(f"{entry}.{name}" for entry, own in names.items() for name in own)
-    raise ValueError(f'{option}: no entry has an {what} "{text}"; they have {known or "none"}')
+    known = [f"{entry}.{name}" for entry, own in names.items() for name in own]
+    problem = f'{option}: no entry has an {what} "{text}"'
+    raise ValueError(unknown_name(problem, text, known, f"{what.capitalize()}s"))
 
 
 def _names(mod: IRModule) -> tuple[list[str], list[str]]:

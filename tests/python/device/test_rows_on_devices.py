@@ -17,6 +17,7 @@ from support.small_digits import small_convolutions
 from usmp.device.serial.frames import ANSWER, Frame, FrameReader, Kind, encoded
 from usmp.driver.tvmc import main
 from usmp.frontend.tflite.importer import import_tflite
+from usmp.names import PROFILE
 from usmp.runtime.c_compiler import compile_c
 from usmp.runtime.reference import REFERENCE
 
@@ -43,7 +44,7 @@ def export(folder, *arguments):
 @pytest.fixture(scope="module")
 def masks(tmp_path_factory):
     """The files of a model whose input and output pass by rows."""
-    config = {"stream_inputs": ["t0"], "stream_outputs": ["t9"], "profile": True}
+    config = {"stream_inputs": ["t0"], "stream_outputs": ["t9"], "debug": PROFILE}
     return exported(tmp_path_factory.mktemp("masks"), image_to_mask(), config, reference=True)
 
 

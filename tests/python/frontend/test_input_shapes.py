@@ -101,7 +101,7 @@ REFUSED = {
     "unknown": (
         (".onnx", lambda: onnx_model(["batch", 3])),
         {"z": [1, 3]},
-        'the model has no input "z"; its inputs are "x"',
+        'the model has no input "z". Its inputs: x',
     ),
     "rank": (
         (".onnx", lambda: onnx_model(["batch", 3])),

@@ -14,7 +14,7 @@ from usmp.driver.terminal.help import Rare
 def add_extension_option(parser: argparse._ActionsContainer, is_rare: bool = False) -> None:
     """Add `--extension`."""
     text = (
-        "run this Python first, which may register algorithms, and patterns of accelerators for "
+        "run this Python file first; it may register algorithms, and patterns of accelerators for "
         "--target; may be repeated"
     )
     parser.add_argument(

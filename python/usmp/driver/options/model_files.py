@@ -40,8 +40,8 @@ def add_files_option(group: argparse._ActionsContainer, needs_model: bool) -> No
         "FILE",
         nargs="+" if needs_model else "*",
         default=[],
-        help="the model, a .tflite, .onnx or .pt2 file; several are one program, with an entry for "
-        "each, which NAME= names",
+        help="the model, a .tflite, .onnx or .pt2 file; several files make one program, and NAME= "
+        "names the entry of each",
     )
 
 
