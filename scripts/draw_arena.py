@@ -10,7 +10,7 @@ and outputs are in the workspace.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import combinations
 from pathlib import Path
@@ -130,18 +130,35 @@ def plan_of_digits(disabled_pass: Sequence[str]) -> Arena:
 
 def shared_parts(arena: Arena) -> list[Rectangle]:
     """Return the bytes that two live buffers share, because one overwrites the other."""
-    shared = []
-    for a, b in combinations(arena.rectangles, 2):
-        first, last = max(a.first_step, b.first_step), min(a.last_step, b.last_step)
-        offset, end = max(a.offset, b.offset), min(a.end, b.end)
-        if first < last and offset < end:
-            shared.append(Rectangle(f"{a.name}, {b.name}", 0, first, last, offset, end))
-    return shared
+    return [part for a, b in combinations(arena.rectangles, 2) if (part := common_part(a, b))]
+
+
+def common_part(a: Rectangle, b: Rectangle) -> Rectangle | None:
+    """Return the bytes and steps that two rectangles share, or None."""
+    first, last = max(a.first_step, b.first_step), min(a.last_step, b.last_step)
+    offset, end = max(a.offset, b.offset), min(a.end, b.end)
+    if first < last and offset < end:
+        return Rectangle(f"{a.name}, {b.name}", 0, first, last, offset, end)
+    return None
+
+
+def unshared_part(r: Rectangle, shared: Sequence[Rectangle]) -> Rectangle:
+    """Return the largest part of a buffer that no other buffer shares; without one, the buffer."""
+    others = [part for s in shared if (part := common_part(r, s))]
+    steps = sorted({step for s in (r, *others) for step in (s.first_step, s.last_step)})
+    ends = sorted({end for s in (r, *others) for end in (s.offset, s.end)})
+    parts = (
+        replace(r, first_step=first, last_step=last, offset=offset, end=end)
+        for first, last in combinations(steps, 2)
+        for offset, end in combinations(ends, 2)
+    )
+    free = [part for part in parts if not any(common_part(part, s) for s in others)]
+    return max(free, key=lambda p: (p.last_step - p.first_step) * (p.end - p.offset), default=r)
 
 
 def panel(arena: Arena, left: int, title: str, scale: float, theme: Theme) -> list[str]:
     """Draw one plan; `scale` is the height of a byte in pixels."""
-    width = PANEL_WIDTH / arena.steps
+    width, shared = PANEL_WIDTH / arena.steps, shared_parts(arena)
 
     def box(r: Rectangle, attributes: str) -> str:
         x, w = left + r.first_step * width, (r.last_step - r.first_step) * width
@@ -149,15 +166,16 @@ def panel(arena: Arena, left: int, title: str, scale: float, theme: Theme) -> li
         return f'<rect x="{x:.1f}" y="{y:.1f}" width="{w:.1f}" height="{h:.1f}" {attributes}/>'
 
     def label(r: Rectangle) -> str:
-        x = left + (r.first_step + r.last_step) / 2 * width
-        y = BOTTOM - (r.offset + r.end) / 2 * scale + 4
+        part = unshared_part(r, shared)
+        x = left + (part.first_step + part.last_step) / 2 * width
+        y = BOTTOM - (part.offset + part.end) / 2 * scale + 4
         return f'<text class="bytes" x="{x:.1f}" y="{y:.1f}">{r.end - r.offset}</text>'
 
     lines = [f'<text class="title" x="{left}" y="26">{escape(title)}</text>']
     for r in arena.rectangles:
         color = theme.buffers[r.color % len(theme.buffers)]
         lines.append(box(r, f'fill="{color}" stroke="{theme.ink}" stroke-width="0.8"'))
-    lines += [box(r, 'fill="url(#overlap)"') for r in shared_parts(arena)]
+    lines += [box(part, 'fill="url(#overlap)"') for part in shared]
     lines += [label(r) for r in arena.rectangles if (r.end - r.offset) * scale > 20]
     right = left + PANEL_WIDTH
     lines.append(f'<path class="axis" d="M{left},{TOP} V{BOTTOM} H{right}"/>')
