@@ -54,6 +54,8 @@ class DoesNotFitError(TVMCException, ValueError):
 
     _solution: Solution | None = None
     not_compared: Collection[str] = ()
+    advice: str = ""
+    """Last sentence of the text, such as a command that helps."""
 
     def __init__(
         self,
@@ -127,6 +129,8 @@ class DoesNotFitError(TVMCException, ValueError):
     def __str__(self) -> str:
         self.args = self.args or (self._words(self.does_not_fit) + self._time_advice(),)
         text = str(self.args[0])
+        if self.advice:
+            text = f"{text.removesuffix('.')}. {self.advice}"
         # C++ keeps only the text of an error, so remember its class and attributes here. The error
         # object itself would keep its traceback alive, and so everything that was compiled.
         state = {name: value for name, value in vars(self).items() if name not in _NOT_OUT_OF_CPP}

@@ -210,6 +210,16 @@ WRONG_POOLS = [
         ["--workspace-pools=a b"],
         '--workspace-pools=a b: "a b" is no name of a pool; write letters, digits and _',
     ),
+    (
+        ["--workspace-pools=a:8K"],
+        '--workspace-pools=a:8K: "a:8K" is no name of a pool; write letters, digits and _, and '
+        "its size as --workspace-pools-size-hint-bytes=a:8K",
+    ),
+    (
+        ["--usmp-parameter-pools=a:8K"],
+        '--usmp-parameter-pools=a:8K: "a:8K" is no name of a pool; write letters, digits and _, '
+        "and its size as --usmp-parameter-pool-a=size=8K",
+    ),
     (["--workspace-pools=a,b,a"], '--workspace-pools=a,b,a: pool "a" is named twice'),
     (
         ["--workspace-pools=a", "--workspace-pools=b"],

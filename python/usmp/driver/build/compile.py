@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from usmp.driver.build.misfit_advice import misfit_advice
 from usmp.driver.build.replaced_archive import archived_model_files, note_replaced_archive
 from usmp.driver.build.reports import add_report_option, check_reports, report_files, write_reports
 from usmp.driver.build.summary import module_metadata, print_summary
@@ -89,7 +90,7 @@ def compile_model(options: argparse.Namespace) -> None:
     check_output_format(options.output_format)
     check_is_none_of(options.output, options, "the archive")
     check_reports(options)
-    with stages(options) as stage:
+    with stages(options) as stage, misfit_advice(options):
         # Summary and reports also show the RAM with inputs and outputs in the workspace.
         compares = not options.quiet or bool(options.report)
         factory = build_model(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from usmp.driver.build.misfit_advice import misfit_advice
 from usmp.driver.build.plan_archive import archived_state_layout, is_archive, planned_module
 from usmp.driver.build.plan_buffers import add_buffers_options, plan_buffers
 from usmp.driver.build.plan_tflm import add_tflm_option, plan_tflm
@@ -105,7 +106,7 @@ def plan_model(options: argparse.Namespace) -> None:
         metadata, layout = module.metadata, archived_state_layout(module)
         show: Show = partial(_print_plan, metadata)
     else:
-        with stages(options) as stage:
+        with stages(options) as stage, misfit_advice(options):
             # Tables of operators do not show the RAM with inputs and outputs in the workspace.
             factory = build_model(options, stage, compare_workspace_io=not options.operators)
         note_interrupted_search(options, factory)

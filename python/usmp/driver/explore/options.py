@@ -10,18 +10,13 @@ import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.errors import UsageError
-from usmp.driver.options.build_options import (
-    LISTED_PASS_OPTIONS,
-    SHORT_PASS_OPTIONS,
-    add_build_options,
-)
-from usmp.driver.options.pool_flags import places_io, split_pool_flags
-from usmp.driver.terminal.help import HELP_DESTINATIONS, Parser
+from usmp.driver.options.build_options import LISTED_PASS_OPTIONS, SHORT_PASS_OPTIONS
+from usmp.driver.options.build_words import build_flags, build_words, given_flags, parse_build
+from usmp.driver.options.pool_flags import places_io
 from usmp.driver.tvm018.flags import current_arguments
 from usmp.names import (
     BALANCED,
@@ -53,8 +48,6 @@ DEFAULT_SWEEP = {
 }
 """Pass options, and passes, that vary by default, unless the command line sets them."""
 
-_UNVARIED = ("FILE", *HELP_DESTINATIONS, "export_state_layout")
-
 
 @dataclass(frozen=True)
 class Dimension:
@@ -80,7 +73,7 @@ class Dimension:
             return [] if value == "1" else [f"--disabled-pass={self.option}"]
         if not self.option.startswith("--"):
             return [f"--pass-config={self.option}={value}"]
-        if _action(self.option).nargs != 0:
+        if build_flags()[self.option].nargs != 0:
             return [f"{self.option}={value}"]
         return [self.option] if value == "1" else []
 
@@ -123,7 +116,7 @@ def configurations(options: argparse.Namespace) -> list[Configuration]:
     """
     from usmp.exploration.sweep import Configuration
 
-    base = build_arguments(options)
+    base = build_words(options)
     common = [*options.FILE, *base]
     sets = _sets(options.config, base, common)
     dimensions = _dimensions(options, [options, *(flag_set.parsed for flag_set in sets)], common)
@@ -139,7 +132,7 @@ def configurations(options: argparse.Namespace) -> list[Configuration]:
         for values in product(*(dimension.values for dimension in dimensions)):
             chosen = list(zip(dimensions, values, strict=True))
             varied = [a for dimension, value in chosen for a in dimension.arguments(value)]
-            arguments = tuple(build_arguments(parse_build([*base, *flag_set.flags, *varied])))
+            arguments = tuple(build_words(parse_build([*base, *flag_set.flags, *varied])))
             command = shlex.join(["tvmc", "compile", *options.FILE, *arguments])
             named = tuple((dimension.name, value) for dimension, value in chosen)
             configuration = Configuration(flag_set.name, named, arguments, command)
@@ -148,17 +141,6 @@ def configurations(options: argparse.Namespace) -> list[Configuration]:
                 labels = (*first.duplicates, configuration.label)
                 by_arguments[arguments] = replace(first, duplicates=labels)
     return list(by_arguments.values())
-
-
-def parse_build(arguments: Sequence[str]) -> argparse.Namespace:
-    """Parse options of `tvmc compile` without files.
-
-    Raises
-    ------
-    UsageError
-        an option or a value is unknown.
-    """
-    return _parser().parse_args(split_pool_flags(arguments))
 
 
 def _current(arguments: Sequence[str], common: Sequence[str]) -> list[str]:
@@ -184,55 +166,10 @@ def _current(arguments: Sequence[str], common: Sequence[str]) -> list[str]:
 def _check_is_current(text: str, name: str, value: str) -> None:
     """Raise UsageError if `--vary` names an option that only TVM 0.18 had."""
     row = find(COMPILE_FLAGS, f"--{name}", value)
-    if row is not None and f"--{name}" not in _parser()._option_string_actions:
+    if row is not None and f"--{name}" not in build_flags():
         advice = f'; write it in a --config, as {name}="--{name}={shown(value)}"'
         shown_advice = "" if row.verdict == REFUSED else advice
         raise UsageError(f"--vary {shown(text)}: {printable(row.sentence(value))}{shown_advice}")
-
-
-def build_arguments(options: argparse.Namespace) -> list[str]:
-    """Return arguments that `parse_build` parses into these options, without the defaults.
-
-    The arguments are in the order of the help.
-    """
-    return [
-        argument
-        for action in _parser()._actions
-        if action.dest not in _UNVARIED
-        for argument in _arguments_of(action, getattr(options, action.dest))
-    ]
-
-
-def _arguments_of(action: argparse.Action, value: Any) -> Iterator[str]:
-    if value == action.default or value is None:
-        return
-    flag = action.option_strings[-1]
-    if action.nargs == 0:
-        yield flag
-        return
-    for item in value if isinstance(value, list) else [value]:
-        text = str(int(item)) if isinstance(item, bool) else str(item)
-        # The flag of a pool contains the name of the pool.
-        is_named = flag.endswith("-NAME")
-        yield f"{flag.removesuffix('NAME')}{text}" if is_named else f"{flag}={text}"
-
-
-@cache
-def _parser() -> Parser:
-    parser = Parser(prog="tvmc explore")
-    add_build_options(parser, needs_model=False)
-    return parser
-
-
-def _action(option: str) -> argparse.Action:
-    """Return the action of an option of `tvmc compile`, or raise KeyError."""
-    known = {
-        name: action
-        for action in _parser()._actions
-        if action.dest not in _UNVARIED
-        for name in action.option_strings
-    }
-    return known[option]
 
 
 @dataclass(frozen=True)
@@ -314,7 +251,7 @@ def _dimension(text: str, common: Sequence[str]) -> Dimension:
         _check_is_current(text, name, value)
     name = _current_name(name)
     dimension = Dimension(name, _option(name), values)
-    is_flag = dimension.option.startswith("--") and _action(dimension.option).nargs == 0
+    is_flag = dimension.option.startswith("--") and build_flags()[dimension.option].nargs == 0
     if is_flag or dimension.option in OPTIONAL_PASSES:
         known = _SWITCH
     else:
@@ -348,17 +285,15 @@ def _option(name: str) -> str:
     dest = name.replace("-", "_")
     if dest in SHORT_PASS_OPTIONS:
         return SHORT_PASS_OPTIONS[dest]
-    try:
-        _action(f"--{name}")
-    except KeyError:
-        flags = (flag.removeprefix("--") for a in _parser()._actions for flag in a.option_strings)
+    if f"--{name}" not in build_flags():
+        flags = (flag.removeprefix("--") for flag in build_flags())
         known = [*(option.removeprefix(_PASS_PREFIX) for option in PASS_OPTIONS), *flags]
         see = (
             "Name a pass option (tvmc list pass-configs), such as optimize, or an option of tvmc "
             "compile, such as target-c-mcpu"
         )
         problem = f'--vary: there is no option "{shown(name)}"'
-        raise UsageError(unknown_name(problem, name, known, "Options", see)) from None
+        raise UsageError(unknown_name(problem, name, known, "Options", see))
     return f"--{name}"
 
 
@@ -385,8 +320,4 @@ def _given_options(options: argparse.Namespace) -> Iterator[str]:
     for dest, name in {**SHORT_PASS_OPTIONS, **LISTED_PASS_OPTIONS}.items():
         if getattr(options, dest):
             yield name
-    for action in _parser()._actions:
-        if action.dest not in _UNVARIED and any(
-            _arguments_of(action, getattr(options, action.dest))
-        ):
-            yield action.option_strings[-1]
+    yield from given_flags(options)

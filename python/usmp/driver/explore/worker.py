@@ -102,8 +102,8 @@ def _collected_notes() -> Iterator[list[tuple[str, bool]]]:
 
 
 def _evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str, Any]:
-    from usmp.driver.explore.options import parse_build
     from usmp.driver.options.build_options import build_model
+    from usmp.driver.options.build_words import parse_build
     from usmp.driver.terminal.progress import silent
     from usmp.exploration.result import Result
 

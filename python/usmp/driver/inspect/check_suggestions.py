@@ -9,11 +9,10 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from functools import cache
 
-from usmp.driver.explore.options import build_arguments as build_words
-from usmp.driver.explore.options import parse_build
 from usmp.driver.inspect.check_builds import Builds, ram_parts
 from usmp.driver.inspect.check_places import Place
 from usmp.driver.options.build_options import build_arguments
+from usmp.driver.options.build_words import build_words, parse_build
 from usmp.driver.terminal.progress import ProgressCallback
 from usmp.explanation.suggestions import Suggestion, suggestions
 from usmp.frontend.build_models import import_models

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from usmp.driver.build.misfit_advice import misfit_advice
 from usmp.driver.build.plan_archive import is_archive, note_options_of_models, planned_module
 from usmp.driver.errors import UsageError
 from usmp.driver.options.build_options import (
@@ -90,7 +91,11 @@ def explain_model(options: argparse.Namespace) -> None:
         module = planned_module(options)
         document: Mapping[str, Any] = explanation_document(module.metadata)
     else:
-        with stages(options) as stage, build_arguments(options, stage) as (models, arguments):
+        with (
+            stages(options) as stage,
+            misfit_advice(options),
+            build_arguments(options, stage) as (models, arguments),
+        ):
             import usmp
 
             explanation = usmp.explain(

@@ -156,6 +156,14 @@ def key_texts() -> dict[str, str]:
     }
 
 
+def is_pool_option(dest: str) -> bool:
+    """Return whether an option of the command line, by its name in Python, is about pools."""
+    kinds = (WORKSPACE, CONSTANT)
+    prefixes = [p for kind in kinds for p in (kind.rfc_list, kind.rfc_pool, kind.tvm_list)]
+    flag = f"--{dest.replace('_', '-')}"
+    return flag in (STATE_POOL, IO_POOL) or flag.startswith(tuple(prefixes))
+
+
 def split_pool_flags(arguments: Sequence[str]) -> list[str]:
     """Move the pool's name from each flag into the value, so that argparse can match the flag.
 
@@ -202,10 +210,7 @@ def state_pool_settings(options: argparse.Namespace) -> tuple[str, PoolSettings]
     name = state_pool_name(options)
     if name is None:
         return None
-    if not _POOL_NAME.fullmatch(name):
-        raise UsageError(
-            f'{STATE_POOL}={name}: "{name}" is no name of a pool; write letters, digits and _'
-        )
+    _check_name(name, f"{STATE_POOL}={name}", WORKSPACE)
     return name, _settings(options, WORKSPACE).get(name, {})
 
 
@@ -264,10 +269,7 @@ def _in_listed_order(
         raise UsageError(f"{flag} is given twice; one lists all pools, the most wanted first")
     names = _listed(options, flag)
     for index, name in enumerate(names):
-        if not _POOL_NAME.fullmatch(name):
-            raise UsageError(
-                f'{flag}={lists[0]}: "{name}" is no name of a pool; write letters, digits and _'
-            )
+        _check_name(name, f"{flag}={lists[0]}", kind)
         if name in names[:index]:
             raise UsageError(f'{flag}={lists[0]}: pool "{name}" is named twice')
     states_name = state_pool_name(options) if kind == WORKSPACE else None
@@ -282,6 +284,19 @@ def _in_listed_order(
             problem += f" is not in {flag}={lists[0]}"
             raise UsageError(unknown_name(problem, name, names, "Pools"))
     return {name: settings.get(name, {}) for name in names}
+
+
+def _check_name(name: str, written: str, kind: PoolKind) -> None:
+    """Raise UsageError if no pool can have this name; `written` is the flag that the user gave."""
+    if _POOL_NAME.fullmatch(name):
+        return
+    message = f'{written}: "{name}" is no name of a pool; write letters, digits and _'
+    pool, _, size = name.partition(":")
+    if _POOL_NAME.fullmatch(pool) and size:
+        in_tvm = f"{kind.tvm_flag('size')}={name}"
+        is_tvm = written.startswith(kind.tvm_list)
+        message += f", and its size as {in_tvm if is_tvm else f'{kind.rfc_pool}{pool}=size={size}'}"
+    raise UsageError(message)
 
 
 def _rfc_settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, PoolSettings]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import warnings
 
 import pytest
@@ -12,9 +11,7 @@ from usmp.driver import tvmc
 from usmp.driver.errors import UsageError
 from usmp.driver.explore.options import (
     DEFAULT_SWEEP,
-    build_arguments,
     configurations,
-    parse_build,
 )
 from usmp.driver.options.pool_flags import split_pool_flags
 from usmp.names import OPTIONAL_PASSES, PASS_OPTIONS
@@ -113,23 +110,6 @@ def test_sets_that_are_the_same_are_built_once():
     # A value that is named twice is no other combination.
     (only,) = configurations(parsed("--vary=StreamOperators=0,0"))
     assert only.duplicates == ()
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "--target=llvm --target-llvm-mcpu=cortex-m3 --executor-aot-unpacked-api=0",
-        "--executor-aot-link-params --executor-aot-workspace-byte-alignment=8 --trust-model",
-        "--usmp-workspace-pools=a --usmp-workspace-pool-a size=4K --max seq=3 --max b=4",
-        "--workspace-pools=a,b --workspace-pools-targets=a:c --workspace-pools-targets=b:c",
-        "--max-model-bytes=1K --concurrent a,b --state-layout=l.json --module-name=--x",
-        "--usmp-time-budget=10s --stream-input=x --stream-output=y --io-type int8 --board=b",
-    ],
-)
-def test_arguments_mean_what_they_were_made_of(arguments):
-    options = parse_build(shlex.split(arguments))
-    assert vars(options) != vars(parse_build([]))
-    assert vars(parse_build(build_arguments(options))) == vars(options)
 
 
 @pytest.mark.parametrize(

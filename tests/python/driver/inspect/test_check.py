@@ -13,8 +13,8 @@ import usmp
 from conftest import ROOT
 from support.compilers import require
 from usmp.boards import board as boards
-from usmp.driver.explore.options import parse_build
 from usmp.driver.inspect import check_builds, check_suggestions
+from usmp.driver.options.build_words import parse_build
 from usmp.driver.status import NOT_WITHIN
 
 pytestmark = pytest.mark.usefixtures("one_session")
