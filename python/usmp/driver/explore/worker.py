@@ -171,7 +171,11 @@ def _failure(error: Exception, renamed: Mapping[str, str]) -> tuple[str, str]:
     for here, there in renamed.items():
         text = text.replace(here, there)
     if isinstance(error, DoesNotFitError):
-        return DOES_NOT_FIT, text
+        needed, available = error.needed_bytes, error.available_bytes
+        if needed is None or available is None:
+            return DOES_NOT_FIT, text
+        at_least = "" if error.is_exact else "at least "
+        return DOES_NOT_FIT, f"{at_least}{needed} bytes are needed, and there are {available}"
     is_of_the_user = isinstance(error, (ValueError, OSError)) and not _is_fault(error)
     return (REFUSED if is_of_the_user else FAILED), text
 
