@@ -78,7 +78,7 @@ def sweep_page(sweep: Sweep) -> str:
 
 def _chart(panel: Panel) -> Spec:
     height = HEIGHT + AXIS_HEIGHT
-    spec = page_spec(height, _PADDING, panel_signals(panel), panel_group(panel))
+    spec = page_spec(height, _PADDING, panel_signals(panel), panel_group(panel, in_browser=True))
     return {"spec": spec, "height": HEIGHT}
 
 

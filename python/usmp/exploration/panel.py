@@ -117,8 +117,11 @@ def panel_signals(panel: Panel) -> list[Spec]:
     ]
 
 
-def panel_group(panel: Panel) -> Spec:
-    """Return the group mark of a panel, whose width is the signal `width`."""
+def panel_group(panel: Panel, in_browser: bool = False) -> Spec:
+    """Return the group mark of a panel, whose width is the signal `width`.
+
+    Numbers cover no points in a browser, where Vega has the canvas that finds free places.
+    """
     return {
         "type": "group",
         "encode": {"update": {"width": {"signal": "width"}, "height": {"value": HEIGHT}}},
@@ -148,7 +151,7 @@ def panel_group(panel: Panel) -> Spec:
                     _points("others", "square", 50, "theme.page", "theme.faint"),
                     _points("front", "circle", 110, "theme.best", "theme.page"),
                     _points("picked", "circle", 300, None, "theme.ink"),
-                    _numbers(),
+                    _numbers(in_browser),
                 ],
             }
         ],
@@ -213,7 +216,7 @@ def _points(data: str, shape: str, size: int, fill: str | None, stroke: str) -> 
     }
 
 
-def _numbers() -> Spec:
+def _numbers(in_browser: bool) -> Spec:
     """Return the numbers of the best configurations, without those that would cover others."""
     return {
         "type": "text",
@@ -232,10 +235,10 @@ def _numbers() -> Spec:
                 "type": "label",
                 # Vega places labels anew only when a parameter changes, so name what moves points.
                 "size": {"signal": f"xdom && ydom ? [width, {HEIGHT}] : null"},
-                "anchor": ["top", "right", "bottom", "left", "top-right", "bottom-right"],
+                "anchor": ["right", "top", "bottom", "left", "top-right", "bottom-right"],
                 "offset": [3],
-                # To avoid the points, Vega would need a canvas, which it has only in browsers.
-                "avoidBaseMark": False,
+                "avoidBaseMark": in_browser,
+                "avoidMarks": ["others_marks"] if in_browser else [],
             }
         ],
     }
