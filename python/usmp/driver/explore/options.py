@@ -48,6 +48,10 @@ DEFAULT_SWEEP = {
 }
 """Pass options, and passes, that vary by default, unless the command line sets them."""
 
+_SHORT_FLAGS = {
+    option: f"--{dest.replace('_', '-')}" for dest, option in SHORT_PASS_OPTIONS.items()
+}
+
 
 @dataclass(frozen=True)
 class Dimension:
@@ -71,11 +75,12 @@ class Dimension:
         """Return the arguments of `tvmc compile` that set the option to a value."""
         if self.option in OPTIONAL_PASSES:
             return [] if value == "1" else [f"--disabled-pass={self.option}"]
-        if not self.option.startswith("--"):
-            return [f"--pass-config={self.option}={value}"]
-        if build_flags()[self.option].nargs != 0:
-            return [f"{self.option}={value}"]
-        return [self.option] if value == "1" else []
+        flag = _SHORT_FLAGS.get(self.option, self.option)
+        if not flag.startswith("--"):
+            return [f"--pass-config={flag}={value}"]
+        if build_flags()[flag].nargs != 0:
+            return [f"{flag}={value}"]
+        return [flag] if value == "1" else []
 
 
 def add_sweep_options(parser: Any) -> None:
