@@ -58,12 +58,25 @@ class AOTExecutorFactoryModule:
     reference
         a build of the model without optimizations, to compare outputs with, as a compressed archive
         (see `usmp.reference_build`).
+
+    Raises
+    ------
+    ValueError
+        the module is not planned.
     """
 
     ir_mod: IRModule
     module_name: str
     board: Board | None = None
     reference: bytes | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check that the module is planned."""
+        if not MEMORY_PLAN_ATTR.is_on(self.ir_mod):
+            raise ValueError(
+                "the module has no memory plan; run usmp.transform.UnifiedStaticMemoryPlanner over "
+                "it first"
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields, because a copy computes properties again and has its own state."""

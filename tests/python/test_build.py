@@ -248,6 +248,19 @@ def test_module_without_main():
     assert str(error.value) == 'the module has no Relax function "main"'
 
 
+def test_a_module_of_primfuncs_is_answered_with_what_takes_it():
+    main = tvm.tirx.PrimFunc([], tvm.tirx.Evaluate(0))
+    with pytest.raises(usmp.UnsupportedModelError, match="which has the C"):
+        usmp.build(tvm.IRModule({"__tvm_main__": main}))
+    with pytest.raises(ValueError, match="the module has no memory plan; run "):
+        usmp.AOTExecutorFactoryModule(tvm.IRModule({"__tvm_main__": main}), "net")
+    targeted = tvm.IRModule({"__tvm_main__": main.with_attr("target", tvm.target.Target("c"))})
+    planned = usmp.transform.UnifiedStaticMemoryPlanner()(targeted)
+    factory = usmp.AOTExecutorFactoryModule(planned, "net")
+    with pytest.raises(ValueError, match="__tvm_main__ has no attributes input_tensors and output"):
+        factory.header  # noqa: B018
+
+
 def test_what_tvm_cannot_lower_is_an_unsupported_model():
     x = tvm.relax.Var("x", tvm.relax.TensorType((4,), "float32"))
     builder = tvm.relax.BlockBuilder()

@@ -48,6 +48,11 @@ def get_algorithm(
     """
     if name not in ALGORITHMS:
         problem = f"The selected USMP algorithm : {name} is not defined"
+        if name in registered_algorithms():
+            problem += (
+                f"; it is registered as {ALGORITHM_PREFIX}{name}, which "
+                f"tir.usmp.custom_algorithm={name} chooses"
+            )
         raise ValueError(unknown_name(problem, name, ALGORITHMS, "Algorithms"))
     if name in SEARCHES:
         return partial(_search, name, time_budget_seconds, deadline)

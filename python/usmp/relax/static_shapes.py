@@ -8,6 +8,7 @@ import tvm
 from tvm import relax
 from tvm.ir import IRModule
 
+from usmp.objects.attributes.module_attributes import MAIN_FUNCTION_NAME
 from usmp.ops.emit import static_shape
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.dtypes import item_bytes
@@ -25,7 +26,14 @@ def main_function(mod: IRModule) -> relax.Function:
     """
     main = next((f for v, f in mod.functions.items() if v.name_hint == "main"), None)
     if not isinstance(main, relax.Function):
-        raise UnsupportedModelError('the module has no Relax function "main"')
+        problem = 'the module has no Relax function "main"'
+        if any(v.name_hint == MAIN_FUNCTION_NAME for v in mod.functions):
+            problem += (
+                f', but a PrimFunc "{MAIN_FUNCTION_NAME}": plan it with usmp.transform.'
+                "UnifiedStaticMemoryPlanner, if it is not planned, and pass it to "
+                "usmp.AOTExecutorFactoryModule, which has the C"
+            )
+        raise UnsupportedModelError(problem)
     return main
 
 

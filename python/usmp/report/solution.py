@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from usmp.report.counts import shown_ratio
 from usmp.report.plan_formats import name_cell
 from usmp.report.text_tables import TextTable, print_table, print_text
 from usmp.support.text.plain_text import shown
@@ -29,9 +30,8 @@ def print_solution(
     rows = []
     for pool in solution.problem.pools:
         peak, bound = solution.peaks[pool.name], solution.lower_bounds[pool.name]
-        ratio = f"{peak / bound:.3f}" if bound else "-"
         capacity = "-" if pool.limit is None else str(pool.limit)
-        rows.append([pool.name, str(peak), str(bound), ratio, capacity])
+        rows.append([pool.name, str(peak), str(bound), shown_ratio(peak, bound), capacity])
     table = TextTable(
         f"Memory of {shown(file)} ({shown(algorithm)})",
         ("pool", "peak bytes", "lower bound", "peak / bound", "capacity"),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from usmp.names import TARGET_OPTIONS
 from usmp.tvm018 import reasons
+from usmp.tvm018.executor_runtime import LINK_PARAMS
 from usmp.tvm018.model_formats import MODEL_FORMAT
 from usmp.tvm018.old_name import (
     COMMA_LIST,
@@ -167,7 +170,10 @@ UNSHOWN_FLAGS: tuple[OldName, ...] = (
         "--executor-aot-unpacked-api",
         "it follows from --executor-aot-interface-api: 1 with c, 0 with packed",
     ),
-    accepted("--executor-aot-link-params", "constants are part of the code in any case"),
+    accepted(
+        "--executor-aot-link-params", "constants are part of the code in any case", values=TRUE
+    ),
+    replace(LINK_PARAMS, name="--executor-aot-link-params"),
     *(
         mapped(f"--target-llvm-{name}", f"-{name}={{value}}", "it is the same in --target")
         for name in TARGET_OPTIONS["llvm"]

@@ -16,7 +16,7 @@ def _registry(class_name: str) -> tuple[OldName, ...]:
 LINK_PARAMS = refused(
     "link-params",
     "constants are part of the C; with constant_memory_pools, or --constant-pools of tvmc, the "
-    "application gives their memory",
+    "application gives their memory; leave it out",
     values=FALSE,
 )
 SYSTEM_LIB = accepted("system-lib", reasons.NO_TABLE, values=TRUE)

@@ -50,7 +50,10 @@ _PASS_NOT_RUN = (
     "TVM's pass of this name has no part in a build; leave the option out, or run the pass on the "
     "module yourself (usmp.get_aot_pipeline lists those of a build)"
 )
-_ADD_PASS = "passes are not added by an option; in Python put yours around usmp.get_aot_pipeline()"
+_ADD_PASS = (
+    "passes are not added by an option; in Python put yours around usmp.get_aot_pipeline(), and "
+    "pass the result to usmp.AOTExecutorFactoryModule, which has the C"
+)
 _RECORDED = "the operators of the model are always recorded, in the C and in metadata.json"
 
 
@@ -295,6 +298,7 @@ NEEDED_PASS = refused(
 UNKNOWN_PASS = accepted(
     DISABLED_PASS,
     "no pass that can be left out has this name, so nothing is turned off",
+    changes_meaning=True,
 )
 REQUIRED_PASS = accepted(
     "required_pass", "has no effect: all passes run, at every optimization level"

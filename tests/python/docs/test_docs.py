@@ -20,9 +20,10 @@ def test_the_examples_of_hand_written_tir(tmp_path):
     """As a file: TVMScript reads the source of what it parses."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     printed = run_python("\nprint('next')\n".join(blocks), tmp_path)
-    planned, product, c_source, dynamic, distance, progress = printed.split("next\n")
+    planned, ran, product, c_source, dynamic, distance, progress = printed.split("next\n")
     places = dict(line.split(" ", 1) for line in planned.splitlines()[-2:])
     assert places == {"a": "dtcm 0", "scratch": "sram 0"}
+    assert ran == f"{sum(range(64))}\n"
     assert product == "first 64\n"
     assert re.search(r"if \(.*\) \{\s+tvmgen_default_decay\(", c_source) is not None
     shown = dynamic.replace('T.handle("int8", "global")', 'T.handle("int8")')

@@ -74,7 +74,9 @@ def test_a_model_runs_through_either_interface(tvmc, model, options, interface):
         ),
         (
             ["--executor-aot-interface-api=c", "--executor-aot-unpacked-api=0"],
-            'Either need interface-api == "packed" (got: c) or unpacked-api == true (got: 0)',
+            'Either need interface-api == "packed" (got: c) or unpacked-api == true (got: 0); '
+            "for functions of C leave unpacked-api out, for packed functions set "
+            "interface-api=packed, without runtime crt",
         ),
         (
             ["--executor-aot-interface-api=packed", "--executor-aot-unpacked-api=1"],
@@ -89,7 +91,7 @@ def test_a_model_runs_through_either_interface(tvmc, model, options, interface):
         (
             ["--executor-aot-link-params=0"],
             "link-params=False: constants are part of the C; with constant_memory_pools, or "
-            "--constant-pools of tvmc, the application gives their memory",
+            "--constant-pools of tvmc, the application gives their memory; leave it out",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tvm.ir import IRModule
+from tvm.tirx import PrimFunc
 
 from usmp.analysis.memory.facts import module_facts
 from usmp.codegen.c.names import not_a_macro, sanitise, symbol_prefix
@@ -149,6 +150,18 @@ class EntryInterface:
         return [s for s, tensors in both if s in with_sizes or any(t.is_by_rows for t in tensors)]
 
 
+def _stated_io(name: str, main: PrimFunc) -> tuple[Sequence[TensorInfo], Sequence[TensorInfo]]:
+    """Return the inputs and outputs that the attributes of an entry state, or raise ValueError."""
+    inputs, outputs = INPUT_TENSORS_ATTR.of(main), OUTPUT_TENSORS_ATTR.of(main)
+    if inputs is None or outputs is None:
+        raise ValueError(
+            f"{name} has no attributes {INPUT_TENSORS_ATTR} and "
+            f"{OUTPUT_TENSORS_ATTR}, of which the C has the names; set each to a list of "
+            "usmp.objects.TensorInfo, in the order of the parameters"
+        )
+    return inputs, outputs
+
+
 def read_entries(
     mod: IRModule,
     module_name: str,
@@ -172,14 +185,12 @@ def read_entries(
         the accelerator functions that the module calls.
     """
     names = entries_of(mod)
-    mains = [mod[entry_function_name(name)] for name in names]
-    tensors = [
-        (INPUT_TENSORS_ATTR.required(main), OUTPUT_TENSORS_ATTR.required(main)) for main in mains
-    ]
+    mains = {name: mod[name] for name in map(entry_function_name, names)}
+    tensors = [_stated_io(name, main) for name, main in mains.items()]
     has_only_main = names == [ONLY_ENTRY]
     by_rows = {name: streamed_names(mod[entry_function_name(name)]) for name in names}
     reserved = [pool.macro_name for pool in pools]
-    reserved += TAKEN_MACROS if any(map(symbolic_sizes, mains)) else ()
+    reserved += TAKEN_MACROS if any(map(symbolic_sizes, mains.values())) else ()
     c_names = member_names(
         {("" if has_only_main else n): both for n, both in zip(names, tensors, strict=True)},
         reserved,

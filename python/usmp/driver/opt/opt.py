@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import usmp
 from usmp.driver.errors import UsageError
 from usmp.driver.native_log import silenced_native_log
+from usmp.driver.options.accelerators import add_extension_option, load_extensions
 from usmp.driver.options.import_options import add_import_options
 from usmp.driver.options.memory_pools import add_pool_options, memory_pools, state_pool
 from usmp.driver.options.pass_config import pass_context, told_settings
@@ -19,6 +20,7 @@ from usmp.driver.options.pool_flags import split_pool_flags
 from usmp.driver.output import check_output, check_readable, written
 from usmp.driver.terminal.error_message import tell
 from usmp.driver.terminal.help import HelpFormatter, Parser, add_help_all_option
+from usmp.driver.terminal.shown_warnings import shown_warnings
 
 if TYPE_CHECKING:
     from tvm.ir import IRModule
@@ -56,13 +58,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit status: 0, 1 (error) or 130 (interrupted)."""
     parser = _parser()
     with silenced_native_log() as stderr:
-        start_seconds = time.monotonic()
+        options = argparse.Namespace(stderr=stderr, start_seconds=time.monotonic())
         try:
-            options = parser.parse_args(
-                split_pool_flags(sys.argv[1:] if arguments is None else arguments)
-            )
-            options.stderr, options.start_seconds = stderr, start_seconds
-            _run(options)
+            words = sys.argv[1:] if arguments is None else arguments
+            parser.parse_args(split_pool_flags(words), options)
+            with shown_warnings(options, stderr, "usmp-opt"):
+                _run(options)
             sys.stdout.flush()
             return 0
         except KeyboardInterrupt:
@@ -71,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # The reader closed the pipe: discard unwritten output, so that no flush at exit fails.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except Exception as error:
-            tell(error, False, stderr, "usmp-opt")
+            tell(error, bool(getattr(options, "extension", [])), stderr, "usmp-opt")
     return _FAILED
 
 
@@ -123,6 +124,7 @@ def _parser() -> argparse.ArgumentParser:
         default="c",
         help="the targets of pools that name none",
     )
+    add_extension_option(passes)
     shown = parser.add_argument_group("what is shown")
     for when in ("before", "after"):
         shown.add_argument(
@@ -155,6 +157,7 @@ def _run(options: argparse.Namespace) -> None:
 
         print("\n".join(described_passes()))
         return
+    load_extensions(options.extension)
     if options.FILE != "-":
         check_readable(options.FILE)
     if options.output is not None:

@@ -14,7 +14,9 @@ from usmp.support.text.plain_text import printable
 
 
 @contextmanager
-def shown_warnings(options: argparse.Namespace, stderr: TextIO) -> Iterator[None]:
+def shown_warnings(
+    options: argparse.Namespace, stderr: TextIO, program: str = "tvmc"
+) -> Iterator[None]:
     """Collect warnings about models and names of TVM 0.18, and print them on `stderr` at the end.
 
     `show_waiting_warnings` prints them earlier. A warning about a name is printed once, and not at
@@ -33,7 +35,7 @@ def shown_warnings(options: argparse.Namespace, stderr: TextIO) -> Iterator[None
         elif issubclass(category, CompatibilityWarning) or not is_quiet:
             seen.add(str(message))
             kind = "note" if category is CompatibilityNote else "warning"
-            waiting.append((category, f"tvmc: {kind}: {printable(str(message))}"))
+            waiting.append((category, f"{program}: {kind}: {printable(str(message))}"))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", ModelWarning)

@@ -122,7 +122,8 @@ def _check_interface(options: Mapping[str, Any]) -> None:
     if not is_packed and not unpacked:
         raise ValueError(
             f'Either need interface-api == "packed" (got: {interface}) or unpacked-api == true '
-            f"(got: {int(unpacked)})"
+            f"(got: {int(unpacked)}); for functions of C leave unpacked-api out, for packed "
+            "functions set interface-api=packed, without runtime crt"
         )
 
 

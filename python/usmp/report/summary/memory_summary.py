@@ -9,7 +9,7 @@ from rich.console import Console
 
 from usmp.names import OVERLAP_INPUTS_AND_OUTPUTS, PRUNE_CONSTANT_CHANNELS
 from usmp.report.compared_table import compared_table
-from usmp.report.counts import shortened
+from usmp.report.counts import shortened, shown_ratio
 from usmp.report.plan_formats import has_several_entries
 from usmp.report.summary.code import code_sentence
 from usmp.report.summary.dynamic import dynamic_sentences
@@ -139,7 +139,7 @@ def _pools(metadata: Mapping[str, Any]) -> TextTable:
     rows = []
     for pool in sorted(memory["pools"], key=lambda pool: pool["kind"] == "constant"):
         peak, bound = pool["peak_bytes"], pool["lower_bound_bytes"]
-        ratio = f"{peak / bound:.3f}" if bound else "-"
+        ratio = shown_ratio(peak, bound)
         optimal = "yes" if pool["optimal"] else "unknown"
         rows.append([pool["name"], pool["kind"], str(peak), str(bound), ratio, optimal])
     return TextTable(

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 import tvm
+import tvm_ffi
 
 import usmp
 from support import children
@@ -99,6 +100,34 @@ def test_passes_run_in_their_order(run, script):
     assert "for i in T.parallel(4):" not in lines(output)
     assert 'metadata["usmp.WorkspacePoolInfo"][0]' in output
     assert 'T.func_attr({"target": T.target(' in output
+
+
+def test_names_of_the_previous_release_and_unknown_ones_are_told(run, script):
+    status, _, error = run(
+        script, "--pass-config=tir.usmp.overlap=0", "--disabled-pass=OverlapInputAndOutputs"
+    )
+    assert status == 0
+    note, warning = error.splitlines()
+    assert note.startswith("usmp-opt: note: tir.usmp.overlap=0: write --disabled-pass=Overlap")
+    assert warning.startswith("usmp-opt: warning: disabled_pass=OverlapInputAndOutputs: no pass")
+
+
+def test_an_extension_registers_an_algorithm(run, script, tmp_path):
+    extension = tmp_path / "mine.py"
+    extension.write_text(
+        "import tvm_ffi\nfrom usmp.algorithms import get_algorithm\n"
+        "tvm_ffi.register_global_func('tir.usmp.algo.mine', get_algorithm('no_sharing'), "
+        "override=True)\n"
+    )
+    passes = f"--passes={BIND},UnifiedStaticMemoryPlanner"
+    arguments = (script, passes, "--pass-config=tir.usmp.custom_algorithm=mine")
+    try:
+        status, output, error = run(*arguments, f"--extension={extension}")
+        assert (status, error) == (0, "")
+        assert "address_of" in output
+    finally:
+        tvm_ffi.registry.remove_global_func("tir.usmp.algo.mine")
+    assert run(*arguments)[0] == 1
 
 
 def test_stdin(run, monkeypatch):

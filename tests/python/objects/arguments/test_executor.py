@@ -96,7 +96,9 @@ def test_only_the_c_interface_has_places_in_the_workspace(interface, use_workspa
         (
             "aot",
             {"unpacked-api": False},
-            'Either need interface-api == "packed" (got: c) or unpacked-api == true (got: 0)',
+            'Either need interface-api == "packed" (got: c) or unpacked-api == true (got: 0); '
+            "for functions of C leave unpacked-api out, for packed functions set "
+            "interface-api=packed, without runtime crt",
         ),
         (
             "aot",
@@ -113,7 +115,7 @@ def test_only_the_c_interface_has_places_in_the_workspace(interface, use_workspa
             "aot",
             {"link-params": 0},
             "link-params=0: constants are part of the C; with constant_memory_pools, or "
-            "--constant-pools of tvmc, the application gives their memory",
+            "--constant-pools of tvmc, the application gives their memory; leave it out",
         ),
         (
             "aot",
