@@ -236,6 +236,10 @@ def test_target(target):
             'these, as in "accel,c"',
         ),
         (None, 'unknown target "None". Targets: c, llvm'),
+        (
+            "cortex-m4",
+            'unknown target "cortex-m4": it is a core, so write the target as "c -mcpu=cortex-m4"',
+        ),
     ],
 )
 def test_wrong_target(target, message):

@@ -220,6 +220,11 @@ WRONG_POOLS = [
         '--usmp-parameter-pools=a:8K: "a:8K" is no name of a pool; write letters, digits and _, '
         "and its size as --usmp-parameter-pool-a=size=8K",
     ),
+    (
+        ["--usmp-workspace-pools=a", "--usmp-workspace-pool-a=target=c,accel,size=16KB,section=.d"],
+        '--usmp-workspace-pool-a: separate keys by ";", and quote them, as '
+        '"target=c,accel;size=16KB;section=.d"',
+    ),
     (["--workspace-pools=a,b,a"], '--workspace-pools=a,b,a: pool "a" is named twice'),
     (
         ["--workspace-pools=a", "--workspace-pools=b"],

@@ -182,9 +182,9 @@ def test_interrupted_command_ends_as_shells_expect(tmp_path):
         ),
         (["--nope"], "unknown option --nope. Options: --help, --version"),
         (
-            ["compile", "x.tflite", "--target=llvm", "-mcpu=cortex-m3"],
-            "unrecognized arguments: -mcpu=cortex-m3. Write it in --target, in quotes: "
-            f'--target="llvm -mcpu=cortex-m3". {SEE}',
+            ["compile", "x.tflite", "--target=c", "-mcpu=cortex-m3"],
+            "unrecognized arguments: -mcpu=cortex-m3. Write it within the quotes of --target, as "
+            f'--target="c -mcpu=cortex-m3". {SEE}',
         ),
     ],
 )

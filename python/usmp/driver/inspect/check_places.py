@@ -113,6 +113,8 @@ def _place(name: str) -> Place:
 def _described(text: str) -> Place:
     """Parse a place from "NAME:ram=64K,flash=512K,core=cortex-m4"."""
     name, separator, rest = text.partition(":")
+    if ";" in rest:
+        raise _malformed(text, 'separate ram=, flash= and core= by ","')
     values: dict[str, str] = {}
     for setting in rest.split(",") if separator else []:
         key, has_value, value = setting.strip().partition("=")

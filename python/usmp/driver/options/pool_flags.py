@@ -30,6 +30,7 @@ from usmp.support.text.known_names import unknown_name
 
 _POOL_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _NAMED_FLAG = re.compile(r"(--usmp-(?:workspace|parameter)-pool-)([^=]+)(?:=(.*))?", re.DOTALL)
+_COMMA_OF_KEYS = re.compile(rf",(?=\s*(?:{'|'.join(KEYS)})\s*=)")
 _EXAMPLE = '"target=c;size=64K"'
 
 _TVM_NAMES = {"target": "targets", "size": "size-hint-bytes"}
@@ -314,6 +315,9 @@ def _rfc_settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, Pool
 
 def _rfc_specification(flag: str, specification: str) -> PoolSettings:
     settings: dict[str, Setting] = {}
+    separated = _COMMA_OF_KEYS.sub(";", specification)
+    if separated != specification:
+        raise UsageError(f'{flag}: separate keys by ";", and quote them, as "{separated}"')
     for part in filter(None, map(str.strip, specification.split(";"))):
         key, separator, value = (piece.strip() for piece in part.partition("="))
         if key not in KEYS:

@@ -20,7 +20,9 @@ _NAMES = {
     *TARGET_OPTIONS["llvm"],
     *(row.name.removeprefix("-") for rows in TARGET_OPTION_ROWS.values() for row in rows),
 }
-_OF_A_TARGET = re.compile(rf"unrecognized arguments:.* -({'|'.join(sorted(_NAMES))})=")
+_OF_A_TARGET = re.compile(
+    rf"unrecognized arguments:.* -(?P<name>{'|'.join(sorted(_NAMES))})=(?P<value>\S*)"
+)
 """Error about an option that a shell split from its target because quotes are missing."""
 
 HELP_DESTINATIONS = ("help", "help_all")
@@ -116,8 +118,10 @@ class Parser(argparse.ArgumentParser):
                 action.help = Rare(action.help)
 
     def error(self, message: str) -> NoReturn:
-        if _OF_A_TARGET.search(message):
-            message += '. Write it in --target, in quotes: --target="llvm -mcpu=cortex-m3"'
+        if option := _OF_A_TARGET.search(message):
+            kind = "c" if option["name"] in TARGET_OPTIONS["c"] else "llvm"
+            target = f"{kind} -{option['name']}={option['value']}"
+            message += f'. Write it within the quotes of --target, as --target="{target}"'
         raise UsageError(f"{message}. See {self.prog} --help")
 
 

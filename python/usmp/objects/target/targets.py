@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from tvm.target import Target
 
-from usmp.names import TARGET_OPTIONS, TARGETS
+from usmp.names import CORES, RISCV_CORES, TARGET_OPTIONS, TARGETS
 from usmp.objects.target.cores import core_of
 from usmp.objects.target.described_target import (
     DescribedTarget,
@@ -111,6 +111,8 @@ def _only_cpu(cpus: Sequence[Target], accelerators: Sequence[str]) -> Target:
             check_not_refused(name)
         name = accelerators[0] if accelerators else ""
         unknown = f'unknown target "{name}"' if accelerators else "no target"
+        if name in CORES or name in RISCV_CORES:
+            raise ValueError(f'{unknown}: it is a core, so write the target as "c -mcpu={name}"')
         raise ValueError(
             f"{unknown_target(unknown, name)}, "
             'and names of accelerators beside one of these, as in "accel,c"'

@@ -230,6 +230,7 @@ def test_a_board_whose_memories_are_too_small(
         (["--boards="], '--boards: unknown board ""'),
         (["--boards=kl25z,kl25z"], '"kl25z" is named twice'),
         (["--board-memory=a"], "--board-memory a: a name, ram= and flash= are needed"),
+        (["--board-memory=a:ram=1;flash=1"], "--board-memory a:ram=1;flash=1: separate ram=,"),
         (["--board-memory=:ram=1,flash=1"], "--board-memory :ram=1,flash=1: a name, ram="),
         (["--board-memory=a:ram=1K"], "--board-memory a:ram=1K: a name, ram= and flash= are"),
         (["--board-memory=a:ram=1K,flash=x"], "--board-memory a:ram=1K,flash=x: x is no number of"),
