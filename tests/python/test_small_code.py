@@ -53,6 +53,7 @@ def test_all_but_the_code_stays_as_it_is(shared_model, name):
     said = module_of(small)
     merged = said.pop("merged_functions")
     assert {shared: len(functions) for shared, functions in merged.items()} == MERGED[name]
+    assert said.pop("shared_code") == "small"
     assert said == module_of(fast)
     assert small.header == fast.header
     if name == "mlperf_ad01_int8":
@@ -78,6 +79,7 @@ def test_by_default_what_rarely_runs_is_merged(shared_model):
         "conv2d9_shared": ["conv2d9", "conv2d10", "conv2d11"],
         "depthwise_conv2d8_shared": [f"depthwise_conv2d{n}" for n in (8, 9, 10, 12)],
     }
+    assert said.pop("shared_code") == "balanced"
     assert said == module_of(fast)
     assert (
         public_models.build(path, target, disabled_pass=("StreamOperators",)).source
@@ -126,6 +128,7 @@ def test_entries_share_functions_too():
     fast, small = built
     said = module_of(small)
     said.pop("merged_functions")
+    assert said.pop("shared_code") == "small"
     assert said == module_of(fast)
 
 

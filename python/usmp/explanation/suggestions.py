@@ -96,6 +96,7 @@ class Suggestion:
         return {
             "instructions": self.result.instructions if measured is None else measured,
             "instructions_are_measured": measured is not None,
+            "shared_code": self.result.shared_code,
             "flash_bytes": self.result.flash_bytes,
             "code_bytes": self.result.code_bytes,
         }

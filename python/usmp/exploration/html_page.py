@@ -19,6 +19,7 @@ from usmp.exploration.result import BUILT, Result
 from usmp.exploration.sweep import Row, Sweep, best_first
 from usmp.exploration.tables import COSTS, figures, notes, shell_lines, varied_columns
 from usmp.exploration.titles import headline, title
+from usmp.names import SMALL
 from usmp.report.memory_maps.themes import THEMES
 from usmp.report.memory_maps.vega_layout import Spec, page_spec
 from usmp.report.offline_pages.offline_page import drawing_html, offline_page, script_json
@@ -93,15 +94,17 @@ def _drawing(panel: Panel) -> str:
 
 def _facts(row: Row) -> list[tuple[str, str]]:
     """Return the facts of a built configuration, as pairs of a term and a text."""
-    ram, flash, instructions = figures(row)
+    ram, flash, _ = figures(row)
     result, options = row.result, row.configuration.options
+    about = "at least" if result.shared_code == SMALL else "about"
+    count = result.instructions
     name = [("Set", shown(row.configuration.name))] if row.configuration.name is not None else []
     return [
         ("Configuration", str(row.number)),
         ("Result", row.status),
         ("RAM", f"{ram} bytes: {_parts(result, 'workspace_bytes', 'io_bytes')}"),
         ("Flash", f"{flash} bytes: {_parts(result, 'constant_bytes', 'code_bytes')}"),
-        *([("Instructions", f"about {instructions}")] if result.instructions is not None else []),
+        *([("Instructions", f"{about} {count}")] if count is not None else []),
         *name,
         *((shown(option), shown(value)) for option, value in options),
         ("Plan", f"{shown(result.algorithm)}{', proved optimal' if result.is_optimal else ''}"),

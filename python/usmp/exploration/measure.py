@@ -62,6 +62,7 @@ def planned_result(metadata: Mapping[str, Any]) -> Result:
         instructions=sum(known) if known else None,
         operators=len(operators),
         estimated_operators=len(known),
+        shared_code=metadata.get("shared_code"),
         macs=None if None in macs else sum(macs),
         algorithm=memory["algorithm"],
         is_optimal=ended_by != TIME and all(pool["optimal"] for pool in memory["pools"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from usmp.exploration.result import BUILT, COSTS, Result
+from usmp.exploration.result import BUILT, COSTS, SHARED_CODE, Result
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,9 @@ def judge(
 ) -> list[Verdict]:
     """Return the verdict of each result.
 
+    Where instructions are compared, a result with more shared code dominates none with less,
+    because the estimate leaves out the instructions that shared code costs.
+
     Parameters
     ----------
     results
@@ -53,7 +56,7 @@ def judge(
         limits in bytes; a result that exceeds one is not on the front, and dominates no result.
     """
     names = compared_costs(results)
-    costs = [tuple(getattr(result, name) for name in names) for result in results]
+    costs = [_costs(result, names) for result in results]
     within = [
         index for index, result in enumerate(results) if _is_within(result, max_ram, max_flash)
     ]
@@ -78,6 +81,18 @@ def _is_within(result: Result, max_ram: int | None, max_flash: int | None) -> bo
     return (max_ram is None or result.ram_bytes <= max_ram) and (
         max_flash is None or result.flash_bytes <= max_flash
     )
+
+
+def _costs(result: Result, names: Sequence[str]) -> tuple[int, ...]:
+    """Return the costs to compare; with instructions, also the rank of the shared code, whose cost
+    the instructions leave out."""
+    costs = tuple(getattr(result, name) for name in names)
+    return (*costs, _sharing(result)) if "instructions" in names else costs
+
+
+def _sharing(result: Result) -> int:
+    """Return 0 if operators share no code, else a rank by how much code they share."""
+    return 0 if result.shared_code is None else 1 + SHARED_CODE.index(result.shared_code)
 
 
 def _dominates(cost: tuple[int, ...], other: tuple[int, ...]) -> bool:

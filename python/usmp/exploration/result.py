@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from usmp.names import BALANCED, SMALL
+
 BUILT, DOES_NOT_FIT, REFUSED, FAILED = "built", "does not fit", "refused", "failed"
 
 OUTCOMES = (BUILT, DOES_NOT_FIT, REFUSED, FAILED)
@@ -17,6 +19,9 @@ COMPILED, ESTIMATED, NOT_LINKED, UNKNOWN = "compiled", "estimated", "not linked"
 CODE_KINDS = (COMPILED, ESTIMATED, NOT_LINKED, UNKNOWN)
 """Values of `Result.code`: compiled for the target; compiled for the host, as an estimate; compiled
 for the target but not linked, so that only operators count; or unknown."""
+
+SHARED_CODE = (BALANCED, SMALL)
+"""Values of `Result.shared_code`, the one with more shared code last."""
 
 COSTS = ("ram_bytes", "flash_bytes", "instructions")
 """The figures of a result that are compared; less is better."""
@@ -50,6 +55,9 @@ class Result:
         known costs; None if no operator has known costs.
     operators, estimated_operators
         number of all operators, and number of operators with known instructions.
+    shared_code
+        value of `tir.usmp.code`, one of `SHARED_CODE`, if operators share code; None if none do.
+        `instructions` leave out what shared code costs.
     macs
         multiply-accumulates of a run; None if they are unknown for an operator.
     algorithm
@@ -73,6 +81,7 @@ class Result:
     instructions: int | None = None
     operators: int | None = None
     estimated_operators: int | None = None
+    shared_code: str | None = None
     macs: int | None = None
     algorithm: str | None = None
     is_optimal: bool | None = None
@@ -115,6 +124,8 @@ class Result:
         result = cls(**values)
         if result.outcome not in OUTCOMES or result.code not in CODE_KINDS:
             raise ValueError(f'no outcome "{result.outcome}", or no kind of code "{result.code}"')
+        if result.shared_code not in (None, *SHARED_CODE):
+            raise ValueError(f'no shared code "{result.shared_code}"')
         for name, kind in _KINDS.items():
             value = getattr(result, name)
             if value is not None and type(value) is not kind:
@@ -126,7 +137,7 @@ class Result:
         return result
 
 
-_TEXTS = ("reason", "compiler", "code_reason", "algorithm", "search_ended_by")
+_TEXTS = ("reason", "compiler", "code_reason", "shared_code", "algorithm", "search_ended_by")
 _KINDS: dict[str, type] = {
     field.name: str if field.name in _TEXTS else bool if field.name == "is_optimal" else int
     for field in fields(Result)

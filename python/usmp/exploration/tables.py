@@ -12,6 +12,8 @@ from usmp.algorithms.search import TIME
 from usmp.exploration.pareto import compared_costs
 from usmp.exploration.result import BUILT, ESTIMATED, NOT_LINKED, UNKNOWN, Result
 from usmp.exploration.sweep import Row, Sweep, best_first, option_names
+from usmp.names import SMALL
+from usmp.report.shared_code import MEASURE_IT, SHARED_CODE_COST
 from usmp.report.text_tables import (
     TextTable,
     is_whole,
@@ -40,6 +42,7 @@ FIGURES = (
     "code_reason",
     "operators",
     "estimated_operators",
+    "shared_code",
     "macs",
     "algorithm",
     "is_optimal",
@@ -215,6 +218,7 @@ def notes(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
         *_time_notes(built),
         "RAM is workspace pools, and inputs and outputs outside of them, without the stack.",
         _instruction_note(rows),
+        *_shared_code_notes(built, costs),
         f"Best is what nothing else is better than in {_listed(costs)} without being worse in "
         "another of them.",
     ]
@@ -283,6 +287,17 @@ def _instruction_note(rows: Sequence[Row]) -> str:
     )
 
 
+def _shared_code_notes(built: Sequence[Result], costs: Sequence[str]) -> list[str]:
+    """Return a note about the cost of shared code, if it is small or not the same in all."""
+    kinds = {result.shared_code for result in built}
+    if "instructions" not in costs or (len(kinds) == 1 and SMALL not in kinds):
+        return []
+    return [
+        f"{SHARED_CODE_COST}, so no configuration is dominated by one with more shared code; "
+        f"{MEASURE_IT}."
+    ]
+
+
 def _listed(costs: Sequence[str]) -> str:
     words = {"ram_bytes": "RAM", "flash_bytes": "flash", "instructions": "instructions"}
     return " and ".join(filter(None, (", ".join(words[c] for c in costs[:-1]), words[costs[-1]])))
@@ -307,7 +322,8 @@ def figures(row: Row) -> list[str]:
     flash = (
         "~" if result.code in (ESTIMATED, NOT_LINKED) else ">=" if result.code == UNKNOWN else ""
     )
-    instructions = "-" if result.instructions is None else f"{result.instructions}"
+    is_least = ">=" if result.shared_code == SMALL else ""
+    instructions = "-" if result.instructions is None else f"{is_least}{result.instructions}"
     return [f"{result.ram_bytes}", f"{flash}{result.flash_bytes}", instructions]
 
 

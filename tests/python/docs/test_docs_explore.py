@@ -77,6 +77,6 @@ def test_commands(tmp_path, monkeypatch, capfd, digits_model):
         model.write_bytes(small_digits())
     assert len(lines) == 6
     (row,) = json.loads((tmp_path / "sweep.json").read_text())["configurations"]
-    shown = re.search(r"^ 15 +(\d+) +\d+ +(\d+) ", PAGE, re.MULTILINE)
+    shown = re.search(r"^ 15 +(\d+) +\d+ +>=(\d+) ", PAGE, re.MULTILINE)
     assert row["ram_bytes"] == int(shown[1]) + 74
     assert row["instructions"] == int(shown[2])

@@ -44,6 +44,11 @@ def test_equal_costs_are_said_once():
 def test_instructions_count_where_all_have_them():
     known = [built(1, 1, 9), built(2, 1, 5)]
     assert statuses(*known) == ["best", "best"]
+    # An estimate leaves out what shared code costs.
+    shared = [built(1, 2, 9), built(1, 1, 9, shared_code="small"), built(1, 3, 9)]
+    assert statuses(*shared) == ["best", "best", "dominated by 1"]
+    shared = [built(1, 2, 9, shared_code="balanced"), built(2, 2, 9, shared_code="small")]
+    assert statuses(*shared) == ["best", "dominated by 1"]
     partly = [*known, built(3, 1, None)]
     assert compared_costs(partly) == ["ram_bytes", "flash_bytes"]
     assert statuses(*partly) == ["best", "dominated by 1", "dominated by 1"]

@@ -139,6 +139,21 @@ def test_how_flash_is_known_is_said():
         assert sentence in shown
 
 
+def test_what_shared_code_costs_is_not_in_the_instructions():
+    note = (
+        "Estimated instructions leave out what shared code costs (code=small: up to about 40 % "
+        "more), so no configuration is dominated by one with more shared code; measure with tvmc "
+        "run --board."
+    )
+    balanced, small = built(1, 2, 70, shared_code="balanced"), built(1, 1, 70, shared_code="small")
+    lines = table(sweep(balanced, small), 200)
+    assert [line.split()[2:3] for line in lines if line[:3].strip().isdigit()] == [[">=70"], ["70"]]
+    assert note in lines
+    assert note not in table(sweep(balanced, replace(balanced, workspace_bytes=2)), 200)
+    unknown = [replace(result, instructions=None) for result in (balanced, small)]
+    assert note not in table(sweep(*unknown), 200)
+
+
 def test_options_that_are_the_same_are_said():
     given = sweep(built(1, 1), built(2, 2))
     first, second = given.configurations

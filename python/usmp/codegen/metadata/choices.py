@@ -95,13 +95,14 @@ def image_layout(mod: IRModule) -> dict[str, dict[str, Any]]:
     return {}
 
 
-def merged_operators(mod: IRModule) -> dict[str, dict[str, list[str]]]:
-    """Return the functions that operators share, with the names of their callers. Without shared
-    functions, the key is present only if the user asked for small code."""
+def merged_operators(mod: IRModule) -> dict[str, Any]:
+    """Return the functions that operators share, with the names of their callers, and the kind of
+    code. Without shared functions, the keys are present only if the user asked for small code."""
     merged = {str(v.name_hint): merged_functions(func) for v, func in mod.functions.items()}
     if not any(merged.values()) and CODE_ATTR.of(mod) != SMALL:
         return {}
-    return {"merged_functions": {name: merged[name] for name in sorted(merged) if merged[name]}}
+    shared = {name: merged[name] for name in sorted(merged) if merged[name]}
+    return {"merged_functions": shared, "shared_code": CODE_ATTR.of(mod)}
 
 
 def operator_order(mod: IRModule) -> dict[str, Any]:

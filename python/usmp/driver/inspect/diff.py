@@ -113,6 +113,7 @@ def _facts(name: str, module: PlannedModule) -> tuple[BuildFacts, str]:
         module.operators,
         title=module.title or name,
         origins=module.origins,
+        shared_code=module.shared_code,
     )
     if module.archive is None:
         return facts(), "the file has no code: flash is that of constants only."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from usmp.driver.build.plan_archive import ARCHIVE
 from usmp.driver.errors import UsageError, file_error
 from usmp.driver.output import check_readable
+from usmp.names import BALANCED, SMALL
 from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import shown
 
@@ -34,6 +35,8 @@ class PlannedModule:
         title of the module; empty if the file has none.
     origins
         for each operator, its operators of the model file, as "6 Conv"; empty if the file has none.
+    shared_code
+        value of "shared_code" in metadata.json; None if no operators share code.
     """
 
     memory: Mapping[str, Any]
@@ -41,6 +44,7 @@ class PlannedModule:
     archive: Archive | None = None
     title: str = ""
     origins: Sequence[str] = ()
+    shared_code: str | None = None
 
 
 def read_plans(path: str) -> dict[str, PlannedModule]:
@@ -78,7 +82,28 @@ def _planned(
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from error
     origins = [operator.label for operator in drawn.operators] if drawn.model_operators else []
-    return PlannedModule(metadata["memory"], operators, archive, title_of(metadata), origins)
+    return PlannedModule(
+        metadata["memory"],
+        operators,
+        archive,
+        title_of(metadata),
+        origins,
+        _shared_code(path, name, metadata),
+    )
+
+
+def _shared_code(path: str, name: str, metadata: Mapping[str, Any]) -> str | None:
+    """Check and return the kind of shared code; None if no operators share code."""
+    from usmp.runtime.archived.read_metadata import DamagedMetadata, read_value
+
+    if "shared_code" not in metadata:
+        return None
+    try:
+        where = f'module "{shown(name)}"'
+        kind: str = read_value(metadata, "shared_code", lambda v: v in (BALANCED, SMALL), where)
+    except DamagedMetadata as error:
+        raise UsageError(f"{path}: {error}") from error
+    return kind
 
 
 def _read_json(path: str) -> dict[str, PlannedModule]:

@@ -70,6 +70,8 @@ class BuildFacts:
         the compiled code; None if it was not compiled.
     title
         title of the module in reports.
+    shared_code
+        value of `shared_code` in metadata.json; None if no operators share code.
     """
 
     name: str
@@ -80,6 +82,7 @@ class BuildFacts:
     operators: Sequence[Item] | None
     code: Code | None = None
     title: str = ""
+    shared_code: str | None = None
 
 
 def build_facts(
@@ -91,6 +94,7 @@ def build_facts(
     *,
     title: str = "",
     origins: Sequence[str] = (),
+    shared_code: str | None = None,
 ) -> BuildFacts:
     """Return the facts of a module.
 
@@ -110,6 +114,8 @@ def build_facts(
         title of the module in reports; by default its name.
     origins
         for each operator, its operators of the model file; empty if they are unknown.
+    shared_code
+        value of `shared_code` in metadata.json; None if no operators share code.
     """
     constants = sum(p["peak_bytes"] for p in memory["pools"] if p["kind"] == "constant")
     ram = memory.get("ram", {})
@@ -130,6 +136,7 @@ def build_facts(
         None if operators is None else _operators(operators, origins, code),
         code,
         title or name,
+        shared_code,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from usmp.report.diff.build_facts import BuildFacts, Item
+from usmp.report.shared_code import shared_code_note
 
 APPEARED, VANISHED, CHANGED, RENAMED = "appeared", "vanished", "changed", "renamed"
 
@@ -75,7 +76,8 @@ class ModuleDiff:
     compiler
         compiler and options of each build; None if its code was not compiled.
     notes
-        sentences about the compilers, and about facts that could not be compared.
+        sentences about the compilers, about shared code, and about facts that could not be
+        compared.
     """
 
     name: str
@@ -126,7 +128,7 @@ def diff_builds(before: BuildFacts, after: BuildFacts, notes: Sequence[str] = ()
         _with_renamed(_diff(before.buffers, after.buffers), before.buffers, after.buffers),
         _operators(before, after),
         compiler,
-        [*_compiler_notes(compiler), *notes],
+        [*_compiler_notes(compiler), *_shared_code_notes(before, after), *notes],
         after.title,
         before.title,
     )
@@ -141,6 +143,15 @@ def _compiler_notes(compiler: Change) -> list[str]:
             f"The code of both was compiled differently: {compiler.before}, and {compiler.after}."
         ]
     return [f"Code as {compiler.after} makes it."]
+
+
+def _shared_code_notes(before: BuildFacts, after: BuildFacts) -> list[str]:
+    """Return a sentence about shared code, if instructions are compared that leave it out."""
+    operators = (*(before.operators or ()), *(after.operators or ()))
+    if not any("instructions" in operator.values for operator in operators):
+        return []
+    note = shared_code_note(before.shared_code, after.shared_code)
+    return [] if note is None else [note]
 
 
 def _operators(before: BuildFacts, after: BuildFacts) -> list[ItemDiff]:

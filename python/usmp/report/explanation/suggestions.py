@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from usmp.names import SMALL
 from usmp.report.counts import shortened
+from usmp.report.shared_code import MEASURE_IT, SHARED_CODE_COST
 from usmp.report.text_tables import TextTable
 from usmp.support.text.plain_text import shown
 
@@ -75,8 +77,17 @@ def suggestion_table(document: Mapping[str, Any]) -> TextTable | None:
 def _costs(figures: Mapping[str, Any], suffix: str) -> list[str]:
     """Return the cells of instructions and flash."""
     count, flash = figures[f"instructions{suffix}"], figures[f"flash_bytes{suffix}"]
-    about = "" if figures[f"instructions_are_measured{suffix}"] else "about "
+    if figures[f"instructions_are_measured{suffix}"]:
+        about = ""
+    else:
+        about = "at least " if _leaves_out_costs(figures, suffix) else "about "
     return ["" if count is None else f"{about}{shortened(count)}", str(flash)]
+
+
+def _leaves_out_costs(figures: Mapping[str, Any], suffix: str) -> bool:
+    """Return whether instructions are an estimate without what small code costs."""
+    is_estimate = not figures[f"instructions_are_measured{suffix}"]
+    return is_estimate and figures[f"shared_code{suffix}"] == SMALL
 
 
 def costs_note(document: Mapping[str, Any]) -> str | None:
@@ -105,6 +116,8 @@ def lines_below(document: Mapping[str, Any]) -> Iterator[str]:
     note = costs_note(document)
     if gains and note is not None:
         yield note
+    if any(_leaves_out_costs(s, "_after") for s in gains):
+        yield f"{SHARED_CODE_COST}; {MEASURE_IT}."
     useless = [s for s in suggestions if s["saved_bytes"] is not None and s not in gains]
     if useless:
         yield f"Tried, no gain: {', '.join(shown(s['flag']) for s in useless)}."

@@ -139,12 +139,18 @@ def test_shared_functions_are_said_with_their_origins():
 
     names = {"b": ["y", "x"], "a": ["z"]}
     merged = {name: body.with_attr(MERGED_FUNCTIONS_ATTR.name, of) for name, of in names.items()}
-    mod = IRModule({**merged, "plain": body})
+    mod = IRModule({**merged, "plain": body}).with_attr(CODE_ATTR.name, "balanced")
     said = merged_operators(mod)
-    assert said == {"merged_functions": {"a": ["z"], "b": ["y", "x"]}}
+    assert said == {
+        "merged_functions": {"a": ["z"], "b": ["y", "x"]},
+        "shared_code": "balanced",
+    }
     assert list(said["merged_functions"]) == ["a", "b"]
 
 
-@pytest.mark.parametrize(("code", "said"), [("small", {"merged_functions": {}}), ("fast", {})])
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [("small", {"merged_functions": {}, "shared_code": "small"}), ("balanced", {}), ("fast", {})],
+)
 def test_small_code_says_also_that_no_functions_are_shared(code, said):
     assert merged_operators(IRModule({}).with_attr(CODE_ATTR.name, code)) == said

@@ -197,6 +197,15 @@ def test_files_that_are_no_plans(refused, built, content, message):
     assert refused("diff", built / "small.json", "x.json").startswith(f"x.json: {message}")
 
 
+def test_shared_code_that_there_is_not(refused, built):
+    metadata = json.loads((built / "small_metadata.json").read_text())
+    (module,) = metadata["modules"].values()
+    module["shared_code"] = ["fast"]
+    Path("x.json").write_text(json.dumps(metadata))
+    message = refused("diff", built / "small.json", "x.json")
+    assert message == 'x.json: module "default" has no valid "shared_code"'
+
+
 def test_files_that_are_missing_or_no_archives(refused, built):
     assert refused("diff", "no.tar", built / "small.tar") == "no.tar: No such file or directory"
     write_tar(Path("x.tar"), {"./x": b""})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -103,6 +104,20 @@ def test_every_change_of_a_buffer():
         "new": ("appeared", "appeared"),
         "gone": ("vanished", "vanished"),
     }
+
+
+def test_shared_code_that_the_instructions_leave_out_is_said():
+    known = {**operator("f"), "schedules": [{"tile": "1", "instructions": 7}]}
+    plain, small = (facts(pool(), operators=[known], shared_code=code) for code in (None, "small"))
+    (note,) = diff_builds(plain, small).notes
+    assert note == (
+        "Estimated instructions leave out what shared code costs (code=small: up to about 40 % "
+        "more), and it is not the same in both (no shared code, code=small): measure with tvmc run "
+        "--board."
+    )
+    assert diff_builds(small, small).notes == []
+    without = facts(pool(), operators=[operator("f")])
+    assert diff_builds(without, replace(without, shared_code="small")).notes == []
 
 
 def test_a_buffer_of_another_kind_is_another_buffer():

@@ -118,10 +118,11 @@ FACTS = {
 }
 
 
-def costs(suffix, instructions=2_000_000, flash=500, code=None):
+def costs(suffix, instructions=2_000_000, flash=500, code=None, shared_code=None):
     return {
         f"instructions{suffix}": instructions,
         f"instructions_are_measured{suffix}": False,
+        f"shared_code{suffix}": shared_code,
         f"flash_bytes{suffix}": flash,
         f"code_bytes{suffix}": code,
     }
@@ -299,6 +300,20 @@ def test_json_has_the_schema_and_what_saves_most_first():
     flags = [each["flag"] for each in document["suggestions"]]
     first = ["--large --small", "--large", "--large --none", "--small"]
     assert flags == [*first, "--none", "--never", "--worse"]
+
+
+def test_estimates_of_shared_code_are_at_least():
+    note = (
+        "Estimated instructions leave out what shared code costs (code=small: up to about 40 % "
+        "more); measure with tvmc run --board."
+    )
+    small = suggestion("--small", 2, shared_code="small")
+    text = explanation_text(explanation_document(module(), FACTS, [small], None, OWN))
+    assert "about 2.0 M" in text and "at least 2.0 M" in text
+    assert note in plain(text)
+    measured = {**small, "instructions_are_measured_after": True}
+    text = explanation_text(explanation_document(module(), FACTS, [measured], None, OWN))
+    assert "at least" not in text and "shared code" not in text
 
 
 def test_less_code_is_a_gain_if_it_is_counted_and_costs_no_ram():
