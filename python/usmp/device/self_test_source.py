@@ -13,10 +13,11 @@ from usmp.device.golden_runs import GoldenRun
 from usmp.runtime.archived.module import ArchivedModule
 
 _LINE = 100
+_EXACT = "usmp_equals_exactly"
 _COMPARISONS = {
-    "float16": "USMP_FLOAT16",
-    "float32": "USMP_FLOAT32",
-    "float64": "USMP_FLOAT64",
+    "float16": "usmp_equals_float16",
+    "float32": "usmp_equals_float32",
+    "float64": "usmp_equals_float64",
 }
 
 
@@ -71,9 +72,9 @@ def _tensors(name: str, tensors: Mapping[str, np.ndarray]) -> Iterator[str]:
     rows = []
     for index, (tensor, array) in enumerate(tensors.items()):
         yield f"/* {comment_text(quoted(tensor))} */\n{_array(f'{name}_{index}', array)}"
-        comparison = _COMPARISONS.get(str(array.dtype), "USMP_EXACT")
+        comparison = _COMPARISONS.get(str(array.dtype), _EXACT)
         rows.append(f"    {{{name}_{index}, {array.nbytes}, {comparison}}},")
-    rows = rows or ["    {0, 0, USMP_EXACT},"]
+    rows = rows or [f"    {{0, 0, {_EXACT}}},"]
     yield "\n".join([f"static const struct usmp_golden_tensor {name}[] = {{", *rows, "};\n"])
 
 

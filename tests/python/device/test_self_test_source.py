@@ -54,13 +54,13 @@ def test_floats_are_compared_by_their_type_and_others_exactly():
     text = print_self_test(NET, [run(outputs)])
     rows = text.split("outputs_0[] = {\n")[1].split("\n};")[0].split("\n")
     assert rows == [
-        "    {outputs_0_0, 12, USMP_FLOAT16},",
-        "    {outputs_0_1, 24, USMP_FLOAT32},",
-        "    {outputs_0_2, 48, USMP_FLOAT64},",
-        "    {outputs_0_3, 6, USMP_EXACT},",
-        "    {outputs_0_4, 6, USMP_EXACT},",
+        "    {outputs_0_0, 12, usmp_equals_float16},",
+        "    {outputs_0_1, 24, usmp_equals_float32},",
+        "    {outputs_0_2, 48, usmp_equals_float64},",
+        "    {outputs_0_3, 6, usmp_equals_exactly},",
+        "    {outputs_0_4, 6, usmp_equals_exactly},",
     ]
-    assert "inputs_0[] = {\n    {0, 0, USMP_EXACT},\n};" in text
+    assert "inputs_0[] = {\n    {0, 0, usmp_equals_exactly},\n};" in text
 
 
 def test_elements_are_those_of_the_tensor_in_order():

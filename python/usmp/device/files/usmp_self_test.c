@@ -21,55 +21,59 @@ static int is_close_64(double actual, double expected) {
          (double)ABSOLUTE_TOLERANCE + (double)RELATIVE_TOLERANCE * fabs(expected);
 }
 
-/* Return the value of a float16 number with these bits. */
+/* Return the value of a float16 number with these bits, without ldexpf, because that sets errno,
+ * which is a kilobyte of RAM in some C libraries. */
 static float float_of_16(uint16_t bits) {
-  const int exponent = (bits >> 10) & 31;
-  const float fraction = (float)(bits & 1023);
-  float value = exponent == 0 ? ldexpf(fraction, -24) : ldexpf(fraction + 1024.0f, exponent - 25);
-  if (exponent == 31) value = fraction == 0.0f ? INFINITY : NAN;
-  return (bits & 0x8000) != 0 ? -value : value;
+  const uint32_t exponent = (bits >> 10) & 31u, fraction = bits & 1023u;
+  /* The largest exponent is that of infinities and NaNs in both formats. */
+  const uint32_t number = (exponent == 31u ? 255u : exponent + 112u) << 23 | fraction << 13;
+  float value;
+  memcpy(&value, &number, sizeof(value));
+  /* Subnormal numbers of 16 bits are normal ones of 32. */
+  if (exponent == 0u) value = (float)fraction * 0x1p-24f;
+  return (bits & 0x8000u) != 0u ? -value : value;
 }
 
-static int equals_16(const uint8_t* actual, const uint8_t* expected) {
+int usmp_equals_exactly(const uint8_t* actual, const uint8_t* expected, uint32_t bytes) {
+  return memcmp(actual, expected, bytes) == 0;
+}
+
+int usmp_equals_float16(const uint8_t* actual, const uint8_t* expected, uint32_t bytes) {
   uint16_t numbers[2];
-  memcpy(&numbers[0], actual, sizeof(numbers[0]));
-  memcpy(&numbers[1], expected, sizeof(numbers[1]));
-  return is_close(float_of_16(numbers[0]), float_of_16(numbers[1]), RELATIVE_TOLERANCE_16);
+  for (uint32_t at = 0; at < bytes; at += (uint32_t)sizeof(numbers[0])) {
+    memcpy(&numbers[0], actual + at, sizeof(numbers[0]));
+    memcpy(&numbers[1], expected + at, sizeof(numbers[1]));
+    if (!is_close(float_of_16(numbers[0]), float_of_16(numbers[1]), RELATIVE_TOLERANCE_16)) {
+      return 0;
+    }
+  }
+  return 1;
 }
 
-static int equals_32(const uint8_t* actual, const uint8_t* expected) {
+int usmp_equals_float32(const uint8_t* actual, const uint8_t* expected, uint32_t bytes) {
   float numbers[2];
-  memcpy(&numbers[0], actual, sizeof(numbers[0]));
-  memcpy(&numbers[1], expected, sizeof(numbers[1]));
-  return is_close(numbers[0], numbers[1], RELATIVE_TOLERANCE);
+  for (uint32_t at = 0; at < bytes; at += (uint32_t)sizeof(numbers[0])) {
+    memcpy(&numbers[0], actual + at, sizeof(numbers[0]));
+    memcpy(&numbers[1], expected + at, sizeof(numbers[1]));
+    if (!is_close(numbers[0], numbers[1], RELATIVE_TOLERANCE)) return 0;
+  }
+  return 1;
 }
 
-static int equals_64(const uint8_t* actual, const uint8_t* expected) {
+int usmp_equals_float64(const uint8_t* actual, const uint8_t* expected, uint32_t bytes) {
   double numbers[2];
-  memcpy(&numbers[0], actual, sizeof(numbers[0]));
-  memcpy(&numbers[1], expected, sizeof(numbers[1]));
-  return is_close_64(numbers[0], numbers[1]);
+  for (uint32_t at = 0; at < bytes; at += (uint32_t)sizeof(numbers[0])) {
+    memcpy(&numbers[0], actual + at, sizeof(numbers[0]));
+    memcpy(&numbers[1], expected + at, sizeof(numbers[1]));
+    if (!is_close_64(numbers[0], numbers[1])) return 0;
+  }
+  return 1;
 }
 
 /* Return whether bytes of a tensor, from an offset on, are as expected. */
 static int is_as_expected(const void* bytes, const struct usmp_golden_tensor* golden,
                           uint32_t offset, uint32_t count) {
-  const uint8_t* actual = (const uint8_t*)bytes;
-  const uint8_t* expected = (const uint8_t*)golden->elements + offset;
-  int (*equals)(const uint8_t*, const uint8_t*) = equals_32;
-  uint32_t step = 4;
-  if (golden->comparison == USMP_EXACT) return memcmp(actual, expected, count) == 0;
-  if (golden->comparison == USMP_FLOAT16) {
-    equals = equals_16;
-    step = 2;
-  } else if (golden->comparison == USMP_FLOAT64) {
-    equals = equals_64;
-    step = 8;
-  }
-  for (uint32_t at = 0; at < count; at += step) {
-    if (!equals(actual + at, expected + at)) return 0;
-  }
-  return 1;
+  return golden->equals((const uint8_t*)bytes, (const uint8_t*)golden->elements + offset, count);
 }
 
 /* A run, and what is known of its outputs by rows. */

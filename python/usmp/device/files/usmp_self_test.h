@@ -8,13 +8,19 @@
 extern "C" {
 #endif
 
-/* How the elements of a tensor are compared: bit by bit, or as floating-point numbers. */
-enum usmp_comparison { USMP_EXACT, USMP_FLOAT16, USMP_FLOAT32, USMP_FLOAT64 };
+/* Return whether the elements in these bytes are as expected: bit by bit, or as floating-point
+ * numbers. A function for each, so that the linker removes those that a model does not need. */
+typedef int (*usmp_comparison)(const uint8_t* actual, const uint8_t* expected, uint32_t bytes);
+
+int usmp_equals_exactly(const uint8_t* actual, const uint8_t* expected, uint32_t bytes);
+int usmp_equals_float16(const uint8_t* actual, const uint8_t* expected, uint32_t bytes);
+int usmp_equals_float32(const uint8_t* actual, const uint8_t* expected, uint32_t bytes);
+int usmp_equals_float64(const uint8_t* actual, const uint8_t* expected, uint32_t bytes);
 
 struct usmp_golden_tensor {
   const void* elements;
   uint32_t bytes;
-  enum usmp_comparison comparison;
+  usmp_comparison equals;
 };
 
 struct usmp_golden_run {
