@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 
 from usmp.device.c_names import has_hooks, read_only_inputs
@@ -20,6 +21,9 @@ _FILES = (
     *(f"usmp_serial.{ending}" for ending in "ch"),
 )
 """Files that are equal for all models."""
+
+_OF_A_MODEL = re.compile(r"tvmgen_.+_(device|self_test|serial)(_memory)?\.[ch]")
+"""Names of files of a model."""
 
 
 def device_files(
@@ -56,3 +60,16 @@ def device_files(
     common = files("usmp.device").joinpath("files")
     contents = {name: common.joinpath(name).read_bytes() for name in _FILES}
     return contents | {name: text.encode() for name, text in texts.items()}
+
+
+def other_tests(names: Iterable[str], own: Mapping[str, bytes]) -> list[str]:
+    """Return the names that are files of other tests, sorted.
+
+    Parameters
+    ----------
+    names
+        names of the files of a folder.
+    own
+        files of the test that is in the folder now, as `device_files` returns.
+    """
+    return sorted(name for name in names if _OF_A_MODEL.fullmatch(name) and name not in own)

@@ -115,6 +115,28 @@ def test_float16(model, tmp_path):
     assert found == [0, 0, 1]
 
 
+def test_files_of_another_test_in_the_folder_are_named(tvmc, states, tmp_path):
+    others = ["tvmgen_my_fw_device_memory.c", "tvmgen_my_fw_self_test.c"]
+    folder = tmp_path / "test"
+    folder.mkdir()
+    for name in (*others, "main.c", "tvmgen_default.h", "tvmgen_my_fw_device.c.orig"):
+        (folder / name).write_text("")
+    last = tvmc("export-test", states, "-o", folder).stdout.splitlines()[-1]
+    assert last == (
+        f"{folder} has 2 files that this test does not need: {', '.join(others)}; delete them, or "
+        "export to another folder."
+    )
+    assert all((folder / name).exists() for name in others)
+    (folder / others[0]).unlink()
+    last = tvmc("export-test", states, "-o", folder).stdout.splitlines()[-1]
+    assert last.endswith(
+        f" has a file that this test does not need: {others[1]}; delete it, or "
+        "export to another folder."
+    )
+    (folder / others[1]).unlink()
+    assert "not need" not in tvmc("export-test", states, "-o", folder).stdout
+
+
 @pytest.mark.slow
 def test_outputs_that_are_not_as_expected_are_numbered(states, tmp_path):
     """Floats within the tolerance pass; the first other output of two runs is told."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -31,6 +31,7 @@ Run: TypeAlias = "tuple[str, Tensors, Mapping[str, int]]"
 
 _RUNS_WITH_STATE = 3
 """Default number of runs with state, so that the state of a run reaches a later output."""
+_LONGEST_LIST = 500
 _MOST_RUNS = 10_000
 _TAR = ".tar"
 
@@ -135,6 +136,23 @@ def export_test(options: argparse.Namespace) -> None:
         print(f"{path}: {len(files)} files; {_told(runs)}")
         print(f"{self_test_memory(module)}.")
         print(source)
+        for sentence in _left_over(path, files):
+            print(sentence)
+
+
+def _left_over(path: str, files: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield a sentence about files of other tests in the folder, if there are any."""
+    from usmp.device.device_files import other_tests
+    from usmp.support.text.plain_text import shown
+
+    others = [] if path.endswith(_TAR) else other_tests(os.listdir(path), files)
+    if others:
+        a_file = "a file" if len(others) == 1 else f"{len(others)} files"
+        names = shown(", ".join(others), _LONGEST_LIST)
+        yield (
+            f"{path} has {a_file} that this test does not need: {names}; delete "
+            f"{'it' if len(others) == 1 else 'them'}, or export to another folder."
+        )
 
 
 def _told(runs: Sequence[GoldenRun]) -> str:
