@@ -198,6 +198,13 @@ def size_text(size_bytes: int) -> str:
     return str(size_bytes)
 
 
+def misfit_sentence(verdict: Verdict) -> str:
+    """Return a sentence about a place that the model does not fit, without a period."""
+    if missing := _missing(verdict):
+        return f"the model does not fit {shown(verdict.name)}; too many bytes: {missing}"
+    return verdict.why_not.split(". ")[0]
+
+
 def _missing(verdict: Verdict) -> str:
     needs = (("RAM", verdict.ram), ("flash", verdict.flash))
     return ", ".join(f"{memory} {need.missing}" for memory, need in needs if need.missing)

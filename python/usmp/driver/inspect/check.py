@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -103,6 +104,8 @@ def check_fit(options: argparse.Namespace) -> int:
         if not (does_fit or options.no_suggestions or builds.is_archive):
             verdicts = _with_suggestions(options, builds, stage, all_places, verdicts)
     _show(options, verdicts, does_fit)
+    if not does_fit and not (options.output is None and sys.stdout.isatty()):
+        _tell_misfits(options, verdicts)
     return 0 if does_fit else NOT_WITHIN
 
 
@@ -130,6 +133,15 @@ def _with_suggestions(
         v if v.fits or not v.is_memory_short else replace(v, fitting=suggested.fitting(place, v))
         for place, v in zip(all_places, verdicts, strict=True)
     ]
+
+
+def _tell_misfits(options: argparse.Namespace, verdicts: Sequence[Verdict]) -> None:
+    """Print a line on stderr for each place that the model does not fit, for logs of CI."""
+    from usmp.report.verdicts import misfit_sentence
+
+    for verdict in verdicts:
+        if not verdict.fits:
+            print(f"tvmc: {misfit_sentence(verdict)}", file=options.stderr)
 
 
 def _show(options: argparse.Namespace, verdicts: Sequence[Verdict], does_fit: bool) -> None:

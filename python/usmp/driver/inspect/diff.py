@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,7 @@ def diff_plans(options: argparse.Namespace) -> int:
     unmatched = _unmatched(before, after, matched) if options.module_name is None else ([], [])
     _show(options, diffs, unmatched, limits)
     exceeded = [result for result in limits if result["exceeded"]]
-    is_seen = options.output is None and (options.format or "table") != "json"
+    is_seen = options.output is None and options.format in (None, "table") and sys.stdout.isatty()
     for result in [] if is_seen else exceeded:
         print(f"tvmc: {growth_sentence(result)}", file=options.stderr)
     return NOT_WITHIN if exceeded else 0
