@@ -167,30 +167,32 @@ def _other_io(options: PlanningOptions) -> Trial:
 
 
 def _rows(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterator[Trial]:
-    """Yield trials that each stream one of the first large inputs or outputs row by row."""
-    mains = metadata["memory"]["functions"]["main"]
-    if len(mains) > 1 or options.preserve_inputs or not options.streaming:
+    """Yield trials that each stream one of the largest inputs or outputs row by row."""
+    if options.preserve_inputs or not options.streaming:
         return
+    mains = metadata["memory"]["functions"]["main"]
     least = _least_bytes(metadata)
     for side, verb in (("input", "given"), ("output", "taken")):
         known: tuple[str, ...] = getattr(options, f"stream_{side}s")
-        names = [
-            name
-            for name, tensor in mains[0][f"{side}s"].items()
+        tensors = {
+            f"{main['entry']}.{name}" if len(mains) > 1 else name: tensor["size"]
+            for main in mains
+            for name, tensor in main[f"{side}s"].items()
             if not tensor.get("updated")
             and (tensor["size"] or 0) >= least
             # Inputs without rows are tried too, since the refusal says why they have none.
             and (side == "input" or len(tensor["shape"]) >= _ROW_DIMENSIONS)
-        ]
-        for name in names[:_MOST_ROWS]:
-            if name not in known and name not in options.hops:
-                yield Trial(
-                    f"stream_{side}s",
-                    f"--stream-{side} {shlex.quote(name)}",
-                    f"this {side} is {verb} row by row",
-                    "the application needs a callback",
-                    {f"{_PREFIX}stream_{side}s": [*known, name]},
-                )
+            # Options may leave out the entry.
+            and {name, f"{main['entry']}.{name}"}.isdisjoint((*known, *options.hops))
+        }
+        for name in sorted(tensors, key=lambda name: -tensors[name])[:_MOST_ROWS]:
+            yield Trial(
+                f"stream_{side}s",
+                f"--stream-{side} {shlex.quote(name)}",
+                f"this {side} is {verb} row by row",
+                "the application needs a callback",
+                {f"{_PREFIX}stream_{side}s": [*known, name]},
+            )
 
 
 def _least_bytes(metadata: Mapping[str, Any]) -> float:

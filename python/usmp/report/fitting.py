@@ -79,6 +79,8 @@ class Fitting:
         counts = len(self.tried) - self.pairs, self.pairs
         named = zip(counts, ("option", "pair"), strict=True)
         tried = " and ".join(f"{n} {name}{'' if n == 1 else 's'}" for n, name in named if n)
+        if self.tried and not self.fits:
+            tried = f"{', '.join(shown(flags, _LONGEST_FLAGS) for flags in self.tried)} ({tried})"
         end = "" if self.is_complete else ", which ended before all were tried"
         return f"Tried: {tried or 'nothing'}, in at most {self.seconds} s{end}."
 

@@ -16,8 +16,9 @@ def tensor(dtype="float32", **known):
     return {"dtype": dtype, "size": 16, "shape": [1, 2, 2, 1], **known}
 
 
-def main(inputs=None, outputs=None):
-    return {"inputs": {"x": tensor()} if inputs is None else inputs, "outputs": outputs or {}}
+def main(inputs=None, outputs=None, entry="main"):
+    inputs = {"x": tensor()} if inputs is None else inputs
+    return {"entry": entry, "inputs": inputs, "outputs": outputs or {}}
 
 
 def pool(name="sram", **known):
@@ -86,7 +87,9 @@ def test_inputs_and_outputs_are_tried_elsewhere():
         ({}, [main({"s": tensor(updated=True), "a b": tensor()})], "a b"),
         ({"stream_inputs": ["x"]}, [main({"x": tensor(), "y": tensor()})], "y"),
         ({"stream_inputs": ["x"]}, [main()], None),
-        ({}, [main(), main()], None),
+        ({}, [main({"x": tensor(size=9)}, entry="a"), main(entry="b")], "a.x"),
+        ({"stream_inputs": ["b.x"]}, [main({}, entry="a"), main(entry="b")], None),
+        ({"stream_inputs": ["x:hop=1"]}, [main({}, entry="a"), main(entry="b")], None),
         ({"preserve_inputs": True}, [main()], None),
         ({"disabled_pass": ["StreamOperators"]}, [main()], None),
         # Less than 2 % of the RAM.
@@ -101,6 +104,15 @@ def test_inputs_are_tried_by_rows(config, mains, expected):
         given = config.get("stream_inputs", [])
         assert found.config == {"tir.usmp.stream_inputs": [*given, expected]}
         assert found.flag.split(" ", 1)[1].strip("'") == expected
+
+
+def test_the_largest_tensors_of_all_entries_are_tried_by_rows():
+    first = main({"x": tensor(size=7), "y": tensor(size=9)}, entry="a")
+    second = main({"x": tensor(size=8)}, {"image": tensor()}, entry="b")
+    options = planning_options(planner_context({}))
+    found = trials(options, {"executor": Executor("aot")}, metadata(first, second))
+    flags = [trial.flag for trial in found if trial.name.startswith("stream_")]
+    assert flags == ["--stream-input a.y", "--stream-input b.x", "--stream-output b.image"]
 
 
 def test_outputs_with_rows_are_tried_by_rows():
