@@ -175,7 +175,7 @@ def _rows(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterator[Tri
     for side, verb in (("input", "given"), ("output", "taken")):
         known: tuple[str, ...] = getattr(options, f"stream_{side}s")
         tensors = {
-            f"{main['entry']}.{name}" if len(mains) > 1 else name: tensor["size"]
+            f"{main['entry']}.{name}" if len(mains) > 1 else name: tensor["size"] or 0
             for main in mains
             for name, tensor in main[f"{side}s"].items()
             if not tensor.get("updated")
