@@ -38,12 +38,18 @@ def module_compiler(metadata: Mapping[str, Any]) -> CrossCompiler | None:
     for board in BOARDS:
         if board.name == metadata.get("board"):
             return _cross(board.toolchain, board.cpu_flags)
+    core = module_core(metadata)
+    return core_compiler(core) if core else None
+
+
+def module_core(metadata: Mapping[str, Any]) -> str:
+    """Return the core that the targets of an archived module name, or ""."""
     targets = metadata.get("target")
-    for target in targets if isinstance(targets, list) else []:
-        core = re.search(r"-mcpu=([a-z0-9.+-]+)", str(target))
-        if core is not None:
-            return core_compiler(core[1])
-    return None
+    cores = (
+        re.search(r"-mcpu=([a-z0-9.+-]+)", str(target))
+        for target in (targets if isinstance(targets, list) else [])
+    )
+    return next((core[1] for core in cores if core is not None), "")
 
 
 def _cross(toolchain: Toolchain, flags: tuple[str, ...]) -> CrossCompiler:

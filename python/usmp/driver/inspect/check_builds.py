@@ -11,7 +11,7 @@ from typing import Any
 
 from usmp.boards.board import Board, board_named
 from usmp.boards.board_run import program_memory
-from usmp.boards.core_compilers import core_compiler, module_compiler
+from usmp.boards.core_compilers import core_compiler, module_compiler, module_core
 from usmp.driver.build.plan_archive import is_archive, planned_module
 from usmp.driver.inspect.check_places import Place
 from usmp.driver.options.build_options import build_model
@@ -150,7 +150,7 @@ class Builds:
             notes.append(_NO_STACK if code.stack_size_bytes is None else _OWN_STACK)
         verdict = Verdict(
             place.name,
-            place.core,
+            place.core or module_core(module.metadata),
             Need(ram, place.ram_bytes, "stack" in ram),
             Need(flash, place.flash_bytes, "code" in flash),
             source=place.source,

@@ -54,6 +54,7 @@ def checked(tvmc, *arguments):
 @pytest.mark.slow
 def test_limits_to_the_byte(tvmc, archive, without_compilers):
     targets, status = checked(tvmc, archive, "--max-ram=1K", "--max-flash=64K")
+    assert targets["limits"]["core"] == "cortex-m4"
     ram, flash = targets["limits"]["ram"], targets["limits"]["flash"]
     assert status == 0
     assert ram["parts"] == {"workspace": 10, "inputs and outputs": 74}
