@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from itertools import groupby
@@ -21,6 +22,11 @@ _QUANTIZERS = frozenset(
 )
 """Types, without domain and overload, that only quantize or dequantize: of TFLite, ONNX and
 PyTorch."""
+
+_OF_PYTORCH = re.compile(
+    r"(?:aten|quantized_decomposed|torchao)\._?(\w+?)(?:_with_indices)?(?:\.\w+)?"
+)
+"""A type of PyTorch: its library, its name, and its overload."""
 
 Operator: TypeAlias = Mapping[str, Any]
 
@@ -92,8 +98,8 @@ def name(operator: Operator) -> str:
 
 def type_counts(operators: Sequence[Operator]) -> str:
     """Count operators by type, the most frequent first: "Shape (16), Dropout (1)"."""
-    counts = Counter(str(operator["type"]) for operator in operators).most_common()
-    return ", ".join(f"{shown(kind, _LONGEST)} ({count})" for kind, count in counts)
+    counts = Counter(_type_name(str(operator["type"])) for operator in operators).most_common()
+    return ", ".join(f"{kind} ({count})" for kind, count in counts)
 
 
 def _listed(operators: Sequence[Operator], named: Sequence[Operator]) -> str:
@@ -137,7 +143,13 @@ def shape_words(shape: Sequence[object]) -> str:
 
 
 def _name(operator: Operator) -> str:
-    return f"{operator['index']} {shown(operator['type'], _LONGEST)}"
+    return f"{operator['index']} {_type_name(operator['type'])}"
+
+
+def _type_name(type: str) -> str:
+    """Return a type as reports show it: "convolution" for PyTorch's "aten.convolution.default"."""
+    of_pytorch = _OF_PYTORCH.fullmatch(type)
+    return shown(of_pytorch[1] if of_pytorch else type, _LONGEST)
 
 
 def _gives(operator: Operator) -> str:
