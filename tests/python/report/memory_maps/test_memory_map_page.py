@@ -280,6 +280,28 @@ def test_details_stay_in_sight_of_a_click(browser, large, width):
         assert row.locator("button").evaluate("e => e === document.activeElement")
 
 
+def test_the_heading_of_details_is_in_sight_of_a_click(browser, large):
+    with opened(browser, large, viewport={"width": 1400, "height": 900}) as page:
+        workplace = page.locator(".workplace").bounding_box()
+        bottom = workplace["y"] + workplace["height"]
+        page.evaluate("y => scrollTo(0, y)", bottom - 260)
+        row = page.locator("#buffer-table tbody tr").first
+        before = row.bounding_box()["y"]
+        row.locator("button").click()
+        heading = page.locator("#details-title")
+        assert heading.is_visible() and row.bounding_box()["y"] == before
+        # There is room for a part of the details beside the drawings, and not for the heading.
+        assert page.locator(".docked .details").bounding_box()["height"] > 260
+        assert 0 <= heading.bounding_box()["y"] < 900
+        page.get_by_role("button", name="Show on the map").click()
+        page.wait_for_function("!document.body.classList.contains('docked')")
+        assert 0 <= heading.bounding_box()["y"] < 900
+        page.evaluate("y => scrollTo(0, y)", bottom - 260)
+        page.wait_for_selector(".docked .details")
+        page.evaluate("scrollTo(0, 0)")
+        page.wait_for_selector("body:not(.docked)")
+
+
 def test_tables_fit_a_window_and_have_a_line_a_row(browser, digits, tmp_path):
     text = json.dumps(digits).replace('"fused_conv2d2_add"', json.dumps("model/layer;" * 142))
     path = tmp_path / "page.html"

@@ -1,11 +1,12 @@
-// The details of the selection: beside the drawings if they are in view, else at the bottom of the
-// window.
+// The details of the selection: beside the drawings if their heading is in sight there, else at the
+// bottom of the window.
 
 const hint = document.getElementById("details").firstElementChild;
 const isNarrow = matchMedia("(max-width: 60rem)");
 let isChosen = false;
-let isBesideDrawings = true;
 let opener = null;
+// Height of the details beside the drawings; unknown if these have always been at the bottom.
+let heightBeside = Infinity;
 
 // Show elements that describe the selection, or how to select if there are none.
 function showDetails(elements) {
@@ -14,11 +15,22 @@ function showDetails(elements) {
   byId("close").hidden = !isChosen;
   box.replaceChildren(...(isChosen ? elements : [hint]));
   box.parentElement.scrollTop = 0;
+  heightBeside = Infinity;
   placeDetails();
 }
 
 function placeDetails() {
-  document.body.classList.toggle("docked", isChosen && (isNarrow.matches || !isBesideDrawings));
+  document.body.classList.toggle("docked", isChosen && (isNarrow.matches || !hasRoomBeside()));
+}
+
+function hasRoomBeside() {
+  const workplace = document.querySelector(".workplace").getBoundingClientRect();
+  if (workplace.top > innerHeight - 200) return false;
+  if (!document.body.classList.contains("docked")) {
+    heightBeside = document.querySelector(".details").offsetHeight;
+    return byId("details-title").getBoundingClientRect().top >= 0;
+  }
+  return workplace.bottom >= Math.min(heightBeside + 16, innerHeight);
 }
 
 // Scroll the page if the details cover the position of a click.
@@ -38,6 +50,8 @@ function listenToDetails(deselect, drawingOfChoice) {
   byId("close").addEventListener("click", close);
   byId("show-drawing").addEventListener("click", () => {
     drawingOfChoice()?.element.scrollIntoView({ block: "center" });
+    document.body.classList.remove("docked");
+    placeDetails();
   });
   addEventListener("keydown", ({ key, target }) => {
     if (key === "Escape" && isChosen && target.type !== "search") close();
@@ -50,8 +64,6 @@ function listenToDetails(deselect, drawingOfChoice) {
     if (event.target.closest(".drawing, tbody tr")) keepInSight(event);
   });
   isNarrow.addEventListener("change", placeDetails);
-  new IntersectionObserver(([entry]) => {
-    isBesideDrawings = entry.isIntersecting;
-    placeDetails();
-  }, { rootMargin: "-200px 0px" }).observe(document.querySelector(".workplace"));
+  addEventListener("scroll", placeDetails, { passive: true });
+  addEventListener("resize", placeDetails);
 }
