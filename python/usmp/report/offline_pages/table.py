@@ -10,6 +10,9 @@ from usmp.support.text.plain_text import shown
 _SCROLLED_ROWS = 25
 """Most rows of a table without its own scroll bar."""
 
+_ROWS_LAID_OUT = 300
+"""Most rows of a table that is laid out before it is in view."""
+
 WORDS, NUMBERS, NAMES, LISTS = "words", "numbers", "names", "lists"
 """Kinds of columns. The page cuts names and lists at the end of their column, lists first."""
 
@@ -35,6 +38,7 @@ def table_html(
 ) -> str:
     """Return a table in a scrolling region that the keyboard can reach. Cells are HTML."""
     tall = " tall" if len(rows) > _SCROLLED_ROWS else ""
+    tall += " long" if len(rows) > _ROWS_LAID_OUT else ""
     attribute = f' id="{identity}"' if identity else ""
     numbers = [' class="number"' if kind == NUMBERS else "" for _, kind in headings]
     head = "".join(

@@ -321,6 +321,27 @@ def test_a_phone_shows_all_of_it(browser, file):
         )
         assert len(boxes) == 2
         assert max(boxes) <= 390
+        hidden = "all => all.map((table) => table.scrollWidth - table.clientWidth)"
+        assert page.eval_on_selector_all(".table", hidden) == [0, 0, 0]
+        # Each cell is below its heading.
+        left = "row => [...row.cells].map((cell) => cell.getBoundingClientRect().left)"
+        for table in page.locator("table").all():
+            columns = table.locator("thead tr").evaluate(left)
+            assert len(set(columns)) == 3
+            assert table.locator("tbody tr").first.evaluate(left) == columns
+
+
+def test_paper_has_all_rows_and_columns(browser, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text(map_page(map_of_metadata(synthetic_metadata(80))))
+    with opened(browser, path, viewport={"width": 718, "height": 1000}) as page:
+        # Rows below the window have their height before they are in view, as in a full picture.
+        last = page.locator("#operator-table tbody tr").last
+        assert last.evaluate("row => row.checkVisibility({ contentVisibilityAuto: true })")
+        page.emulate_media(media="print")
+        hidden = """all => all.map(({ scrollWidth, clientWidth, scrollHeight, clientHeight }) =>
+          [scrollWidth - clientWidth, scrollHeight - clientHeight])"""
+        assert page.eval_on_selector_all(".table", hidden) == [[0, 0]] * 3
 
 
 @pytest.mark.slow
