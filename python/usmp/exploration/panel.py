@@ -122,6 +122,7 @@ def panel_group(panel: Panel, in_browser: bool = False) -> Spec:
 
     Numbers cover no points in a browser, where Vega has the canvas that finds free places.
     """
+    has_others = not all(row.verdict.is_best for row in panel.rows)
     return {
         "type": "group",
         "encode": {"update": {"width": {"signal": "width"}, "height": {"value": HEIGHT}}},
@@ -151,7 +152,7 @@ def panel_group(panel: Panel, in_browser: bool = False) -> Spec:
                     _points("others", "square", 50, "theme.page", "theme.faint"),
                     _points("front", "circle", 110, "theme.best", "theme.page"),
                     _points("picked", "circle", 300, None, "theme.ink"),
-                    _numbers(in_browser),
+                    _numbers(in_browser, has_others),
                 ],
             }
         ],
@@ -216,7 +217,7 @@ def _points(data: str, shape: str, size: int, fill: str | None, stroke: str) -> 
     }
 
 
-def _numbers(in_browser: bool) -> Spec:
+def _numbers(in_browser: bool, has_others: bool) -> Spec:
     """Return the numbers of the best configurations, without those that would cover others."""
     return {
         "type": "text",
@@ -238,7 +239,8 @@ def _numbers(in_browser: bool) -> Spec:
                 "anchor": ["right", "top", "bottom", "left", "top-right", "bottom-right"],
                 "offset": [3],
                 "avoidBaseMark": in_browser,
-                "avoidMarks": ["others_marks"] if in_browser else [],
+                # Vega fails on a mark without items.
+                "avoidMarks": ["others_marks"] if in_browser and has_others else [],
             }
         ],
     }

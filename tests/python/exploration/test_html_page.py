@@ -107,6 +107,14 @@ def test_keys_step_through_configurations(browser, file):
         assert "arrow keys" in page.locator("#details").inner_text()
 
 
+def test_all_configurations_may_be_best(browser, tmp_path):
+    path = tmp_path / "sweep.html"
+    path.write_text(sweep_page(sweep(built(1, 2, 7, shared_code="small"), built(1, 3, 7))))
+    with opened(browser, path) as page:
+        page.locator(f"{ROWS} button").first.click()
+        assert "at least 7" in page.locator("#details").inner_text()
+
+
 def test_the_theme_is_that_of_the_map(browser, file):
     with opened(browser, file, color_scheme="dark") as page:
         background = "getComputedStyle(document.body).backgroundColor"
