@@ -10,9 +10,11 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
+from usmp.current_context import changed_context
 from usmp.names import PREFERENCE, WORKSPACE_IO
 from usmp.objects.arguments.executor import executor_of
 from usmp.objects.attributes.compared import Alternative, Compared, with_compared
+from usmp.objects.entries import entries_of
 from usmp.objects.schedule import FASTER_SCHEDULES_ATTR, SCHEDULE_ATTR
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.ops.control_flow import CONTROL_FLOW_ATTR
@@ -76,8 +78,14 @@ class SearchChoices(ModulePass):
             if not _is_comparable(lowered, options) or not session.has_time(WORKSPACE_IO):
                 return search.best(mod).mod
 
+            placed = replace(options, use_workspace_io=True)
+            asked, compared_search = lowered, Search(session, placed, self.stages, "workspace I/O")
+            if len(entries_of(lowered)) > 1:
+                # The choices of each entry depend on it, and are made where entries are lowered.
+                asked, compared_search = mod, Search(session, placed, self.steps, self.how)
+
             def ask() -> int | None:
-                return _ram_with_workspace_io(session, lowered, options, self.stages)
+                return _ram_with_workspace_io(compared_search, asked)
 
             # With a time budget, plan first, so that the comparison gets only the remaining time.
             with meanwhile(ask, late=session.deadline is not None) as compared:
@@ -107,10 +115,8 @@ def _is_comparable(mod: IRModule, options: PlanningOptions) -> bool:
     return is_elsewhere and is_quick and not executor_of(mod).is_packed
 
 
-def _ram_with_workspace_io(
-    session: PlanningSession, mod: IRModule, options: PlanningOptions, stages: Sequence[Stage]
-) -> int | None:
-    """Return the bytes of all workspace pools if inputs and outputs of `mod` were in them.
+def _ram_with_workspace_io(search: Search, mod: IRModule) -> int | None:
+    """Return the bytes of all workspace pools by a search with inputs and outputs in them.
 
     Returns
     -------
@@ -118,13 +124,13 @@ def _ram_with_workspace_io(
         None if the planner refuses this placement, if no plan fits the pools, or if the deadline
         comes before the search has ended.
     """
+    session = search.session
     if not session.has_time(WORKSPACE_IO):
         return None
-    options = replace(options, use_workspace_io=True)
-    search = Search(session, options, stages, "workspace I/O")
+    config = {**PassContext.current().config, "tir.usmp.use_workspace_io": True}
     try:
         # Keep a separate record, so that the search for the plan does not count as cut short.
-        with session.own_record():
+        with session.own_record(), changed_context(config=config):
             peaks = search.peaks(mod)
     except ValueError:
         return None

@@ -8,8 +8,10 @@ from tvm.ir.transform import PassContext
 import usmp
 from support.levels import number
 from support.public_models import imported
+from support.quantized_models.masks import image_to_mask
 from support.relax_models import bound_attention
 from support.tflite_file import one_operator_model
+from usmp.frontend.tflite.importer import import_tflite
 
 pytestmark = pytest.mark.usefixtures("digits_session")
 
@@ -63,6 +65,16 @@ def test_the_comparison_is_what_the_same_algorithm_makes(algorithm):
     compared = attention_ram({"algorithm": algorithm}, compare_workspace_io=True)
     built = attention_ram({"algorithm": algorithm, "use_workspace_io": True})
     assert compared["size_bytes_with_workspace_io"] == built["size_bytes"]
+
+
+def test_the_comparison_makes_the_choices_of_each_entry_anew():
+    """Rings that suit inputs outside of the workspace would take 392 bytes with them inside."""
+    models = {name: import_tflite(image_to_mask(2)) for name in ("one", "two")}
+    compared = ram(models, compare_workspace_io=True)
+    built = ram(models, {"use_workspace_io": True})
+    assert compared["size_bytes_with_workspace_io"] == built["size_bytes"] == 304
+    del compared["size_bytes_with_workspace_io"]
+    assert compared == ram(models)
 
 
 @pytest.mark.slow
