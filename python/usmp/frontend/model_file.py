@@ -19,6 +19,7 @@ from usmp.relax.symbolic_operators import with_possible_sizes
 from usmp.relax.symbolic_sizes import symbolic_sizes_of
 from usmp.support.distribution import EXTRAS, install_command
 from usmp.support.errors import UnsupportedModelError
+from usmp.support.model_content import format_of_content
 from usmp.support.process.compiler_lock import one_at_a_time
 from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import printable
@@ -166,7 +167,9 @@ def read_model_file(
             raise UnsupportedModelError(
                 f"{path}: an archive, not a model; tvmc run, plan and info read archives"
             )
-        row = find(MODEL_FILES, path.suffix.lower())
+        ending = path.suffix.lower()
+        # PyTorch's users write the files that TVM 0.18 read with both endings.
+        row = find(MODEL_FILES, ".pth" if ending == ".pt" else ending)
         problem = f'{path}: unknown model format "{path.suffix}"'
         problem = unknown_name(problem, path.suffix, ENDINGS, "Formats")
         raise UnsupportedModelError(f"{problem}; {row.reason}" if row else problem)
@@ -178,6 +181,11 @@ def read_model_file(
         raise UnsupportedModelError(f"{path}: {error.strerror}") from error
     if not content:
         raise UnsupportedModelError(f"{path}: the file is empty")
+    found = format_of_content(content)
+    if found not in ("", path.suffix.lower()):
+        raise UnsupportedModelError(
+            f"{path}: the content looks like that of a {found} file; if it is one, name it so"
+        )
     try:
         return reader(content, path.parent)
     except ModuleNotFoundError as error:

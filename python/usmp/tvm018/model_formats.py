@@ -16,10 +16,11 @@ _TENSORFLOW = (
 )
 _PADDLE = "convert the model to ONNX with paddle2onnx"
 _RELAY = "TVM 0.27 has no Relay: compile the model file that the Relay was imported from"
-_TORCHSCRIPT = (
+EXPORT_MODULE = (
     "export the module, as torch.export.save(torch.export.export(module.eval(), inputs), "
     '"model.pt2") does'
 )
+"""What to do with a file that PyTorch wrote in another way."""
 
 _GONE_FORMATS = {
     "keras": ((".h5",), _KERAS),
@@ -31,7 +32,7 @@ _GONE_FORMATS = {
 
 MODEL_FILES: tuple[OldName, ...] = (
     *(refused(ending, way) for endings, way in _GONE_FORMATS.values() for ending in endings),
-    *(refused(ending, _TORCHSCRIPT) for ending in (".pth", ".zip")),
+    *(refused(ending, EXPORT_MODULE) for ending in (".pth", ".zip")),
 )
 """File name extensions that TVM 0.18 accepted."""
 
@@ -54,6 +55,6 @@ MODEL_FORMAT: tuple[OldName, ...] = (
         )
         for name in ("tflite", "onnx")
     ),
-    refused("--model-format", _TORCHSCRIPT, values=("pytorch",)),
+    refused("--model-format", EXPORT_MODULE, values=("pytorch",)),
     *(refused("--model-format", way, values=(name,)) for name, (_, way) in _GONE_FORMATS.items()),
 )

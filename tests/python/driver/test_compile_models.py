@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,23 @@ def test_pytorch_model(tvmc, monkeypatch, tmp_path):
     assert (outcome.status, outcome.stderr) == (0, "")
     (main,) = metadata_of(Path("out.tar"))["default"]["memory"]["functions"]["main"]
     assert main["inputs"].keys() == {"features"}
+
+
+def test_files_of_other_formats(refused):
+    """By their content, before it is parsed."""
+    Path("x.onnx").write_bytes(b"\x1c\0\0\0TFL3")
+    assert refused("compile", "x.onnx") == (
+        "x.onnx: the content looks like that of a .tflite file; if it is one, name it so"
+    )
+    refusal = "a model, not a build; compile it first, with tvmc compile"
+    assert refused("diff", "x.onnx", "x.onnx") == f"x.onnx: {refusal}"
+    for other, writer in (("constants.pkl", "torch.jit.save"), ("version", "torch.save")):
+        with zipfile.ZipFile("x.pt2", "w", zipfile.ZIP_DEFLATED) as archive:
+            for member in ("data.pkl", other):
+                archive.writestr(f"x/{member}", b"cos\nsystem\n.")
+        assert refused("compile", "x.pt2").startswith(
+            f"x.pt2: a file of {writer}, which is no program; export the module, as torch.export"
+        )
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from usmp.driver.output import check_readable
 from usmp.names import BALANCED, SMALL
 from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import shown
+from usmp.tvm018.model_formats import FORMAT_ENDINGS
 
 if TYPE_CHECKING:
     from usmp.runtime import Archive
@@ -58,6 +59,8 @@ def read_plans(path: str) -> dict[str, PlannedModule]:
         the archive is damaged.
     """
     check_readable(path)
+    if Path(path).suffix.lower() in FORMAT_ENDINGS.values():
+        raise UsageError(f"{path}: a model, not a build; compile it first, with tvmc compile")
     if Path(path).suffix.lower() == ARCHIVE:
         from usmp.runtime import load_archive
 

@@ -13,6 +13,7 @@ import tarfile
 from pathlib import Path, PurePosixPath
 
 from usmp.plain.model_library_format import LARGEST_ARCHIVE_BYTES
+from usmp.support.model_content import format_of_content
 from usmp.support.text.plain_text import shown
 from usmp.support.tvmc_exception import TVMCException
 
@@ -149,7 +150,7 @@ def _is_large(size: int) -> bool:
 
 
 def _not_a_tar(archived: bytes) -> str:
-    if archived[4:8] == b"TFL3":
+    if format_of_content(archived):
         return "a model, not an archive; compile it first, with tvmc compile"
     return "not a tar archive, or a damaged one"
 

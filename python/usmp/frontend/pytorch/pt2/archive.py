@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.text.one_line import one_line
+from usmp.tvm018.model_formats import EXPORT_MODULE
 
 
 def read_members(content: bytes) -> dict[str, bytes]:
@@ -21,6 +22,7 @@ def read_members(content: bytes) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
+            _check_format({_without_folder(entry.filename) for entry in entries})
             _check_entries(entries, len(content))
             return {_without_folder(entry.filename): archive.read(entry) for entry in entries}
     except UnsupportedModelError:
@@ -35,6 +37,13 @@ def damaged(reason: str) -> UnsupportedModelError:
     return UnsupportedModelError(
         f"not a program that torch.export.save wrote, or a damaged one: {reason}"
     )
+
+
+def _check_format(names: Collection[str]) -> None:
+    """Raise UnsupportedModelError for files that PyTorch writes in other ways."""
+    if "archive_format" not in names and "data.pkl" in names:
+        writer = "torch.jit.save" if "constants.pkl" in names else "torch.save"
+        raise UnsupportedModelError(f"a file of {writer}, which is no program; {EXPORT_MODULE}")
 
 
 def _without_folder(name: str) -> str:
