@@ -91,10 +91,16 @@ class Suggestion:
         return before.ram_bytes - self.ram_bytes
 
     def figures(self) -> dict[str, Any]:
-        """Return instructions, flash and code as plain data; None for what is not known."""
-        measured = self.measured_instructions
+        """Return instructions, flash and code as plain data; None for what is not known.
+
+        An estimate of fewer than half of the operators is left out, since builds could not be
+        compared by it.
+        """
+        measured, result = self.measured_instructions, self.result
+        is_known = 2 * (result.estimated_operators or 0) >= (result.operators or 0)
+        estimate = result.instructions if is_known else None
         return {
-            "instructions": self.result.instructions if measured is None else measured,
+            "instructions": estimate if measured is None else measured,
             "instructions_are_measured": measured is not None,
             "shared_code": self.result.shared_code,
             "flash_bytes": self.result.flash_bytes,

@@ -94,12 +94,12 @@ def costs_note(document: Mapping[str, Any]) -> str | None:
     """Return a sentence about operators whose costs are not known; None if all are."""
     own = document["as_it_is"]
     unknown = own["operators"] - own["estimated_operators"]
-    if own["instructions_are_measured"] or own["instructions"] is None or not unknown:
+    if own["instructions_are_measured"] or not unknown:
         return None
-    return (
-        f"The costs of {unknown} of {own['operators']} operators are not known, so instructions "
-        "are more."
-    )
+    problem = f"The costs of {unknown} of {own['operators']} operators are not known"
+    if own["instructions"] is None:
+        return f"{problem}, so instructions are not estimated."
+    return f"{problem}, so instructions are more."
 
 
 def suggestion_sentence(suggestion: Mapping[str, Any]) -> str:
