@@ -145,6 +145,7 @@ def _content(path: str) -> bytes:
 
 def _checked_memory(memory: Mapping[str, Any]) -> Mapping[str, Any]:
     """Check the members of a plan that are compared, and return the plan."""
+    from usmp.runtime.archived.entry import check_peaks
     from usmp.runtime.archived.module import check_ram
     from usmp.runtime.archived.pool import read_pool
     from usmp.runtime.archived.read_metadata import is_count, is_list_of, is_text, read_value
@@ -157,6 +158,8 @@ def _checked_memory(memory: Mapping[str, Any]) -> Mapping[str, Any]:
         read_value({"entry": "main", **main}, "entry", is_text, f"an entry of {where}")
         for key in ("workspace_size_bytes", "io_size_bytes", "state_size_bytes"):
             read_value(main, key, is_count, f"an entry of {where}")
+        if len(mains) > 1:
+            check_peaks(main, f"an entry of {where}")
     entries = [main.get("entry", "main") for main in mains]
     for pool in read_value(memory, "pools", is_object, where):
         read_pool(pool, entries, where)

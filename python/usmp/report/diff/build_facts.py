@@ -9,6 +9,8 @@ from typing import Any
 
 from usmp.plain.entry_names import ONLY_ENTRY
 
+_ENTRY_SIZES = ("io_size_bytes", "state_size_bytes")
+
 
 @dataclass(frozen=True)
 class Item:
@@ -119,6 +121,7 @@ def build_facts(
     """
     constants = sum(p["peak_bytes"] for p in memory["pools"] if p["kind"] == "constant")
     ram = memory.get("ram", {})
+    mains = memory["functions"]["main"]
     names = ("size_bytes", "workspace_size_bytes", "io_size_bytes", "state_size_bytes")
     sums = {f"ram_{key}" if key == "size_bytes" else key: ram[key] for key in names if key in ram}
     sums["constants_size_bytes"] = constants
@@ -131,7 +134,7 @@ def build_facts(
         name,
         sums,
         _numbered(_pool(pool) for pool in memory["pools"]),
-        _numbered(_entry(main) for main in memory["functions"]["main"]),
+        _numbered(_entry(main, len(mains) > 1) for main in mains),
         _buffers(memory["pools"], operators or ()),
         None if operators is None else _operators(operators, origins, code),
         code,
@@ -155,9 +158,11 @@ def _pool(pool: Mapping[str, Any]) -> Item:
     return Item((pool["name"], pool["kind"]), {key: pool[key] for key in keys})
 
 
-def _entry(main: Mapping[str, Any]) -> Item:
-    keys = ("workspace_size_bytes", "io_size_bytes", "state_size_bytes")
-    values = {key: main[key] for key in keys if key in main}
+def _entry(main: Mapping[str, Any], has_others: bool) -> Item:
+    # The workspace of one of several entries is that of all.
+    peak = sum(main["peak_bytes"].values()) if has_others else main.get("workspace_size_bytes")
+    sizes = {"peak_bytes": peak, **{key: main.get(key) for key in _ENTRY_SIZES}}
+    values = {key: size for key, size in sizes.items() if size is not None}
     return Item((main.get("entry", ONLY_ENTRY),), values)
 
 

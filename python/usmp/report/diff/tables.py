@@ -126,12 +126,12 @@ def _pools(items: Sequence[ItemDiff]) -> TextTable:
 
 
 def _entries(items: Sequence[ItemDiff]) -> TextTable:
-    keys = ("workspace_size_bytes", "io_size_bytes", "state_size_bytes")
+    keys = ("peak_bytes", "io_size_bytes", "state_size_bytes")
     rows = [
         [item.key[0], item.status, *(_arrow(item.values.get(k, Change(None, None))) for k in keys)]
         for item in items
     ]
-    headings = ("entry", "what", "workspace", "inputs and outputs", "state")
+    headings = ("entry", "what", "peak bytes", "inputs and outputs", "state")
     return TextTable("Entries", headings, rows, numbers=frozenset({2, 3, 4}))
 
 

@@ -195,12 +195,23 @@ def _entry_names(mains: Sequence[Any], where: str) -> list[str]:
     return names
 
 
-def _check_among_entries(main: Any, names: Collection[str], where: str) -> None:
-    """Check the values of an entry that commands show if there are several entries."""
-    read_value(main, "positions", is_range, where)
+def check_peaks(main: Any, where: str) -> None:
+    """Check the peaks of one of several entries.
+
+    Raises
+    ------
+    DamagedMetadata
+        the entry has no numbers of bytes by pool.
+    """
     peaks = read_value(main, "peak_bytes", lambda value: isinstance(value, dict), where)
     for pool in peaks:
         read_value(peaks, pool, is_count, f'"peak_bytes" of {where}')
+
+
+def _check_among_entries(main: Any, names: Collection[str], where: str) -> None:
+    """Check the values of an entry that commands show if there are several entries."""
+    read_value(main, "positions", is_range, where)
+    check_peaks(main, where)
     states = read_value(main, "states", lambda value: isinstance(value, dict), where)
     for state, described in states.items():
         read_value(described, "size", is_count, f'state "{shown(state)}" of {where}')

@@ -207,6 +207,19 @@ def test_shared_code_that_there_is_not(refused, built):
     assert message == 'x.json: module "default" has no valid "shared_code"'
 
 
+@pytest.mark.parametrize(
+    ("peaks", "fault"),
+    [({}, "an entry of the plan"), ({"peak_bytes": {"a": -1}}, '"peak_bytes" of an entry of')],
+)
+def test_entries_of_plans_have_peaks(tmp_path, peaks, fault):
+    sizes = {"workspace_size_bytes": 8, "io_size_bytes": 2, "state_size_bytes": 0}
+    mains = [{"entry": name, **sizes, **peaks} for name in ("one", "two")]
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps({"pools": [], "functions": {"main": mains}}))
+    with pytest.raises(UsageError, match=fault):
+        read_plans(path)
+
+
 def test_files_that_are_missing_or_no_archives(refused, built):
     assert refused("diff", "no.tar", built / "small.tar") == "no.tar: No such file or directory"
     write_tar(Path("x.tar"), {"./x": b""})

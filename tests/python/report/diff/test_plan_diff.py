@@ -50,11 +50,13 @@ def operator(function, written=(), macs=10):
     }
 
 
-def facts(*pools, operators=(), entries=("main",), code=None, **others):
+def facts(*pools, operators=(), entries=("main",), code=None, peaks=None, **others):
     mains = [
         {"entry": name, "workspace_size_bytes": 8, "io_size_bytes": 0, "state_size_bytes": 0}
         for name in entries
     ]
+    for main in mains if len(mains) > 1 else []:
+        main["peak_bytes"] = (peaks or {}).get(main["entry"], {"sram": 8})
     ram = {"size_bytes": 100, "workspace_size_bytes": 90, "io_size_bytes": 10}
     memory = {
         "pools": list(pools),
@@ -170,6 +172,17 @@ def test_entries_are_compared_if_there_are_several():
         (("c",), "appeared"),
         (("b",), "vanished"),
     ]
+
+
+def test_an_entry_has_its_own_peak():
+    """The workspace has the size of the pools of all entries."""
+    before = facts(entries=["a", "b"], peaks={"a": {"sram": 5, "fast": 2}, "b": {"sram": 4}})
+    after = facts(entries=["a", "b"], peaks={"a": {"sram": 6}, "b": {"sram": 4}})
+    (changed,) = diff_builds(before, after).entries
+    assert changed.key == ("a",)
+    assert changed.changed == {"peak_bytes": Change(7, 6)}
+    (first, _, _) = diff_builds(facts(), before).entries
+    assert first.values["peak_bytes"] == Change(None, 7)
 
 
 def test_what_became_of_an_entry_is_shown():
