@@ -34,7 +34,9 @@ def entry_memory(interface: Interface, entry: EntryInterface, plan: MemoryPlan) 
         "constants_size_bytes": sum(constant.values()),
         "constant_pools": constant,
         "io_size_bytes": sum(
-            int(tensor.info.size_bytes) for tensor in tensors if not entry.is_unbounded(tensor)
+            int(tensor.info.size_bytes)
+            for tensor in tensors
+            if not (tensor.is_by_rows or entry.is_unbounded(tensor))
         ),
         "state_size_bytes": interface.state_size_bytes if is_only else states,
         **sizes_metadata(interface, entry),

@@ -15,7 +15,7 @@ from usmp.report.summary.code import code_sentence
 from usmp.report.summary.dynamic import dynamic_sentences
 from usmp.report.summary.io import io_sentences
 from usmp.report.summary.sizes import has_fixed_offsets, sizes_sentence
-from usmp.report.summary.streaming import rows_sentence, streamed_bytes, windows_sentence
+from usmp.report.summary.streaming import rows_sentence, windows_sentence
 from usmp.report.text_tables import TextTable, print_table, print_text, printed_text
 from usmp.report.title import title_of
 from usmp.report.unfinished_search import unfinished_search
@@ -159,7 +159,7 @@ def _entries(mains: Sequence[Mapping[str, Any]]) -> TextTable:
         [
             main["entry"],
             str(sum(main["peak_bytes"].values())),
-            str(main["io_size_bytes"] - streamed_bytes(main)),
+            str(main["io_size_bytes"]),
             str(main["state_size_bytes"]),
             ", ".join(map(shown, main["concurrent_with"])),
         ][: len(headings)]

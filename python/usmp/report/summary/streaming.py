@@ -30,18 +30,6 @@ def rows_sentence(metadata: Mapping[str, Any]) -> str | None:
     return f"Given or taken row by row: {', '.join(streamed)}." if streamed else None
 
 
-def streamed_bytes(main: Mapping[str, Any]) -> int:
-    """Return the bytes of the inputs and outputs of an entry that are streamed by rows.
-
-    Parameters
-    ----------
-    main
-        metadata of the entry.
-    """
-    tensors = (*main["inputs"].values(), *main["outputs"].values())
-    return sum(tensor["size"] for tensor in tensors if "by_rows" in tensor)
-
-
 def windows_sentence(metadata: Mapping[str, Any]) -> str | None:
     """Return a sentence about sliding windows (new rows, state and MACs of a run), or None.
 

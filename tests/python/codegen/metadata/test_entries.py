@@ -84,6 +84,12 @@ def test_tensors_are_said_with_what_is_special_of_them(one, expected):
     assert tensor_of(one) == {**plain, **expected}
 
 
+def test_tensors_by_rows_have_no_memory():
+    inputs = [tensor("x", (1, 9), is_by_rows=True), tensor("y", (1, 3))]
+    outputs = [placed("z"), tensor("t", is_by_rows=True)]
+    assert said(entry("main", inputs, outputs, POOLS))["io_size_bytes"] == 3 + 4
+
+
 def test_a_tensor_without_a_largest_size_has_no_bytes():
     shape = [tirx.Var("n", "int64")]
     own = tensor("x", (2,), symbolic_shape=shape)
