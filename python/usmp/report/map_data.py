@@ -257,9 +257,10 @@ class Entry:
     peak_bytes
         highest end address of its live buffers, by the names of pools.
     io_bytes, state_bytes
-        bytes of its inputs and outputs, inside or outside of pools, and of its states.
+        bytes of its inputs and outputs, inside or outside of pools but not by rows, and of its
+        states.
     inputs, outputs
-        bytes by the names of tensors; 0 if the size of a tensor has no bound.
+        bytes by the names of tensors; 0 if the size of a tensor has no bound, or if it is by rows.
     """
 
     name: str

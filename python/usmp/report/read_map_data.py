@@ -243,9 +243,9 @@ def _entry(main: Mapping[str, Any], positions: int) -> Entry:
 
 
 def _sizes(tensors: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
-    """Return the bytes of tensors by name; 0 if the size of a tensor has no bound."""
+    """Return the bytes of tensors by name; 0 for a tensor without a bound, or by rows."""
     return {
-        name: 0 if tensor["size"] is None else _number(tensor, "size")
+        name: 0 if tensor["size"] is None or "by_rows" in tensor else _number(tensor, "size")
         for name, tensor in tensors.items()
     }
 

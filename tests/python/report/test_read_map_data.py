@@ -219,12 +219,12 @@ def test_entries_are_read_with_their_sizes():
         positions=[1, 4],
         workspace_pools={"sram": 8},
         state_size_bytes=2,
-        inputs={"x": {"size": 3}},
+        inputs={"x": {"size": 3}, "r": {"size": 6, "by_rows": {"rows": 2, "row_size": 3}}},
         outputs={"y": {"size": None}},
     )
     (step,) = read(mains=[described]).entries
     assert (step.name, step.positions, step.peak_bytes) == ("step", (1, 4), {"sram": 8})
-    assert (step.state_bytes, step.inputs, step.outputs) == (2, {"x": 3}, {"y": 0})
+    assert (step.state_bytes, step.inputs, step.outputs) == (2, {"x": 3, "r": 0}, {"y": 0})
     (peak,) = read(mains=[{**described, "peak_bytes": {"sram": 6}}]).entries
     assert peak.peak_bytes == {"sram": 6}
 
