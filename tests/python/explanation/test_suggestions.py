@@ -6,7 +6,8 @@ import pytest
 import tvm
 
 import usmp
-from support.small_digits import small_convolutions
+from support.quantized_models.masks import image_to_mask
+from support.small_digits import small_convolutions, small_digits
 from usmp.explanation.suggestions import Suggestion, _pairs, suggestions
 from usmp.explanation.trials import Trial
 from usmp.exploration.result import BUILT, REFUSED, Result
@@ -73,3 +74,16 @@ def test_trials_write_no_code_and_lower_the_model_once():
     assert "--workspace-io" in [s.flag for s in found]
     assert seen.count("usmp.MergeSimilarFunctions") == 1
     assert seen.count("usmp.LowerOperators") == 1
+
+
+@pytest.mark.slow
+def test_rows_of_one_of_several_entries_are_planned():
+    """Alone and in a pair, by names that the options take."""
+    models = {"one": import_tflite(image_to_mask(2)), "two": import_tflite(small_digits())}
+    found = {s.flag: s for s in usmp.explain(models).suggestions}
+    refused = {flag: s.result.reason for flag, s in found.items() if s.ram_bytes is None}
+    assert list(refused) == ["--stream-input two.image"]
+    assert refused["--stream-input two.image"].startswith('entry "two": input "image" cannot')
+    alone, inside = found["--stream-input one.t0"], found["--workspace-io"]
+    pair = found["--workspace-io --stream-input one.t0"]
+    assert pair.ram_bytes < min(alone.ram_bytes, inside.ram_bytes)
