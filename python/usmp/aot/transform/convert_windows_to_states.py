@@ -195,7 +195,14 @@ def _check_useful(slides: Slides, inputs: Mapping[Var, Slide]) -> None:
                 f"be kept; give another hop, or leave it out of {OPTION}"
             )
         values = [value for var in slides.slides if var in derived for value in slides.wholes[var]]
-        called = dict.fromkeys(call_title(v) for v in values if isinstance(v, Call))
+        calls = [value for value in values if isinstance(value, Call)]
+        called = dict.fromkeys(map(call_title, calls))
+        if any(isinstance(v.ty, relax.TensorType) and "float" in str(v.ty.dtype) for v in calls):
+            raise ValueError(
+                f'input "{param.name}": {" and ".join(called)} computes in float, and only results '
+                "of quantized operators are kept; quantize the model, or leave the hop out of "
+                f"{OPTION}"
+            )
         raise ValueError(
             f'input "{param.name}": the whole window of {slide.rows} rows is needed by '
             f"{' and '.join(called) or 'the output'}, so that nothing that the run before computed "
