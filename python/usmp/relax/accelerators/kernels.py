@@ -76,6 +76,12 @@ def state_kernel(
     _STATEMENTS.append((pattern, facts))
 
 
+def stated_patterns() -> list[str]:
+    """Return the names of the patterns about whose functions facts are stated, in order. Defaults
+    state nothing."""
+    return [name for name, facts in dict(_STATEMENTS).items() if facts != KernelFacts()]
+
+
 def stated_facts(partition: Partition, symbol: str) -> KernelFacts:
     """Return the facts about a function that patterns matched.
 
