@@ -20,6 +20,7 @@ from usmp.driver.output import written
 from usmp.driver.terminal.help import Rare, add_command
 from usmp.driver.terminal.progress import add_quiet_option, stages
 from usmp.driver.terminal.search import note_interrupted_search
+from usmp.driver.terminal.shown_warnings import print_notes
 from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import printable
 
@@ -107,14 +108,12 @@ def compile_model(options: argparse.Namespace) -> None:
         write_reports(reports)
     note_replaced_archive(options, replaced, factory)
     note_interrupted_search(options, factory)
+    print_notes(options, note_unused_accelerators(options.target, factory))
+    print_notes(options, note_missing_sizes(options, factory))
     if options.quiet:
         return
-    for note in (
-        *note_unused_accelerators(options.target, factory),
-        *note_missing_sizes(options, factory),
-        *_note_missing_reference(module_metadata(factory)),
-    ):
-        print(note)
+    for sentence in _note_missing_reference(module_metadata(factory)):
+        print(sentence)
     print_summary(factory)
 
 

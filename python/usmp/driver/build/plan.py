@@ -14,6 +14,7 @@ from usmp.driver.build.plan_tflm import add_tflm_option, plan_tflm
 from usmp.driver.build.reports import add_report_option, check_reports, report_files, write_reports
 from usmp.driver.build.summary import module_metadata, print_summary
 from usmp.driver.errors import UsageError
+from usmp.driver.options.accelerators import note_unused_accelerators
 from usmp.driver.options.build_options import RARE_IN_PLANS, add_build_options, build_model
 from usmp.driver.options.model_files import check_is_none_of, note_one_program
 from usmp.driver.options.state_options import check_has_state, export_state_layout
@@ -21,6 +22,7 @@ from usmp.driver.output import Show, chosen_format, print_or_write
 from usmp.driver.terminal.help import add_command
 from usmp.driver.terminal.progress import add_quiet_option, stages
 from usmp.driver.terminal.search import note_interrupted_search
+from usmp.driver.terminal.shown_warnings import print_notes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -110,6 +112,7 @@ def plan_model(options: argparse.Namespace) -> None:
             # Tables of operators do not show the RAM with inputs and outputs in the workspace.
             factory = build_model(options, stage, compare_workspace_io=not options.operators)
         note_interrupted_search(options, factory)
+        print_notes(options, note_unused_accelerators(options.target, factory))
         show = partial(print_summary, factory)
         metadata, layout = module_metadata(factory), factory.state_layout
     if options.operators:

@@ -58,7 +58,7 @@ def note_unused_accelerators(target: str, factory: Any) -> list[str]:
 
     used = {str(function.accelerator) for function in factory.interface.accelerator_functions}
     return [
-        f"note: no operator is taken by target {name}: "
+        f"no operator is taken by target {name}: "
         + (
             "its patterns match nothing"
             if patterns_of(name)

@@ -117,7 +117,7 @@ def note_missing_sizes(options: argparse.Namespace, factory: AOTExecutorFactoryM
             after = [other for other, _ in pools[index + 1 :] if other in empty]
             if list(settings) == ["target"] and settings["target"].written.startswith("target="):
                 notes += [
-                    f"note: pool {name} has no size, so nothing is left for pool {other}; if you "
+                    f"pool {name} has no size, so nothing is left for pool {other}; if you "
                     f'gave one, write it in quotes, as {kind.rfc_pool}{name}="target=c;size=64K"'
                     for other in after[:1]
                 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -49,6 +49,14 @@ def shown_warnings(
             raise
         finally:
             show_waiting_warnings(options, stderr)
+
+
+def print_notes(options: argparse.Namespace, notes: Iterable[str]) -> None:
+    """Print notes on stderr, each on a line as that of a warning; none with `--quiet`. Call it
+    while no stage is shown on the terminal."""
+    if not options.quiet:
+        for note in notes:
+            print(f"tvmc: note: {printable(note)}", file=options.stderr, flush=True)
 
 
 def show_waiting_warnings(options: argparse.Namespace, stderr: TextIO) -> None:

@@ -294,10 +294,9 @@ def test_pools_that_stay_empty_are_named(tvmc, model):
 def test_size_that_the_shell_cut_off(tvmc, model):
     """Of `--usmp-workspace-pool-dtcm=target=c;size=1000` only this arrives."""
     flags = ["--usmp-workspace-pools=dtcm,sram", "--usmp-workspace-pool-dtcm=target=c"]
-    first, *_ = tvmc("compile", model, *flags).stdout.splitlines()
-    assert first == (
-        "note: pool dtcm has no size, so nothing is left for pool sram; if you gave one, write it "
-        'in quotes, as --usmp-workspace-pool-dtcm="target=c;size=64K"'
+    assert tvmc("compile", model, *flags).stderr == (
+        "tvmc: note: pool dtcm has no size, so nothing is left for pool sram; if you gave one, "
+        'write it in quotes, as --usmp-workspace-pool-dtcm="target=c;size=64K"\n'
     )
 
 
