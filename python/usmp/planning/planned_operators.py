@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from tvm import tirx
@@ -9,7 +10,7 @@ from tvm.ir import IRModule
 
 from usmp.analysis.entry_buffers import entry_lengths
 from usmp.analysis.joint_buffers import entry_ranges
-from usmp.analysis.memory.access import Access
+from usmp.analysis.memory.access import Access, MemoryUse
 from usmp.analysis.memory.facts import FunctionFacts, module_facts
 from usmp.analysis.memory.function_liveness import StatementLiveness
 from usmp.analysis.operator_statements import operator_statements
@@ -51,28 +52,42 @@ def planned_operators(mod: IRModule, found: Plan) -> list[PlannedOperator]:
 def _of_entry(entry: str, facts: FunctionFacts, first: int, names: Names) -> list[PlannedOperator]:
     statements = facts.liveness.statements
     stops = [*(s.start for s in statements[1:]), facts.liveness.length]
-    return [
-        PlannedOperator(
-            entry,
-            first + statements[index].start,
-            first + stops[index],
-            *_used(statements[index], first + statements[index].start, first + stops[index], names),
-        )
+    use = facts.liveness.allocation_use
+    ranges = {
+        index: (first + statements[index].start, first + stops[index])
         for index in operator_statements(facts.func, facts.calls)
+    }
+    return [
+        PlannedOperator(entry, *between, *_used(statements[index], *between, names, use))
+        for index, between in ranges.items()
     ]
 
 
 def _used(
-    statement: StatementLiveness, start: int, stop: int, names: Names
+    statement: StatementLiveness,
+    start: int,
+    stop: int,
+    names: Names,
+    use: Mapping[tirx.AllocBuffer, MemoryUse],
 ) -> tuple[list[str], list[str]]:
-    """Return the names of the buffers that a statement may read, and of those it may write."""
+    """Return the names of the buffers that a statement may read, and of those it may write.
+
+    Parameters
+    ----------
+    use
+        accesses to the allocations in callees.
+    """
 
     def live(memory: tirx.Var) -> list[str]:
         known = names.get(memory, ())
         return [n for n, live in known if live is None or (live.start < stop and start < live.stop)]
 
-    own = [name for stmt in statement.allocations for name in live(stmt.buffer)]
-    read, written = list(own), list(own)
+    read, written = [], []
+    for stmt in statement.allocations:
+        own = live(stmt.buffer)
+        read += own
+        # Constants are only read, but scratch is listed as both.
+        written += own if use.get(stmt, MemoryUse()).access != Access.READ else []
     for memory, access in statement.accesses.items():
         if access & (Access.READ | Access.UNKNOWN):
             read += live(memory)
