@@ -38,7 +38,7 @@ class Module:
 
 # CHECK: @T.prim_func(private=True)
 # CHECK-NEXT: def call_accel_main_0(input0: T.handle("float32", "global"), input1: T.handle("float32", "global"), output: T.handle("float32", "global")) -> T.int32:
-# CHECK-NEXT:     T.func_attr({"accelerator_function": metadata["usmp.AcceleratorFunction"][0], "op_pattern": 8, "target": T.target({"keys": ["accel"], "kind": "ext_dev", "tag": ""})})
+# CHECK-NEXT:     T.func_attr({"accelerator_function": metadata["usmp.AcceleratorFunction"][0], "op_pattern": 8, "operator_steps": [{"kind": "add", "macs": 0}], "target": T.target({"keys": ["accel"], "kind": "ext_dev", "tag": ""})})
 # CHECK-NEXT:     return T.call_extern("int32", "tvmgen_default_accel_main_0", T.tvm_access_ptr(T.type_annotation("float32"), input0, 0, 4, 1), T.tvm_access_ptr(T.type_annotation("float32"), input1, 0, 4, 1), T.tvm_access_ptr(T.type_annotation("float32"), output, 0, 4, 2))
 #
 # CHECK: @R.function

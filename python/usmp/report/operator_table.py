@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from usmp.report.plan_formats import has_several_entries, name_cell
-from usmp.report.text_tables import TextTable, print_table, print_text
+from usmp.report.text_tables import TextTable, print_table, print_text, total_cell
 from usmp.report.title import title_of
 from usmp.support.model_operators import (
     labeled,
@@ -45,18 +45,24 @@ CSV_COLUMNS = (
     "stop",
     "read",
     "written",
+    "accelerators",
 )
 """Columns, with a row for each statement. `model_operators` are its operators in the model file, as
 "0 CONV_2D; 3 ADD". `inputs` and `outputs` are tensors of the file that come from or go to other
 statements. `shapes` are those of the outputs. `live_bytes` has each workspace pool, as "sram:4096".
-`start` and `stop` are program positions (half-open). `read` and `written` are buffers."""
+`start` and `stop` are program positions (half-open). `read` and `written` are buffers.
+`accelerators` are the accelerators that run the statement; empty for the CPU."""
+
+_CPU = "c"
+"""The target beside accelerators, which only C can call."""
 
 
 def print_operators(metadata: Mapping[str, Any], console: Console | None = None) -> None:
     """Print a row for each statement that runs operators, from the metadata of a module.
 
     A row names the operators of the statement in the model file, quantizers last, or the kinds of
-    its operators if these are unknown. A star marks the peak of a workspace pool.
+    its operators if these are unknown. A star marks the peak of a workspace pool. If accelerators
+    run operators, a column names the target of each row.
 
     Raises
     ------
@@ -101,8 +107,9 @@ def _listed(operators: Sequence[Mapping[str, Any]]) -> str:
 def _table(metadata: Mapping[str, Any], peaks: Collection[int | None]) -> TextTable:
     operators = _operators(metadata)
     entry = ["entry"] if has_several_entries(metadata) else []
+    runs_on = ["runs on"] if any(map(_accelerators, operators)) else []
     totals = [
-        str(sum(operator.get(key) or 0 for operator in operators))
+        total_cell([operator.get(key) for operator in operators])
         for key in ("macs", "weights_size_bytes")
     ]
     rows = []
@@ -114,6 +121,7 @@ def _table(metadata: Mapping[str, Any], peaks: Collection[int | None]) -> TextTa
                 str(index),
                 *(operator[key] for key in entry),
                 "\n".join(map(_tied, _lines(metadata, operator))),
+                *(", ".join(_accelerators(operator)) or _CPU for _ in runs_on),
                 ", ".join(shape_words(tensor["shape"]) for tensor in operator["outputs"]),
                 _number(operator.get("macs")),
                 _number(operator.get("weights_size_bytes")),
@@ -121,13 +129,17 @@ def _table(metadata: Mapping[str, Any], peaks: Collection[int | None]) -> TextTa
             ]
         )
     made_from = 1 + len(entry)
+    gives = made_from + len(runs_on) + 1
     return TextTable(
         "",
-        ("", *entry, "operator of the model", "gives", "MACs", "weights", "live bytes"),
+        (
+            *("", *entry, "operator of the model", *runs_on),
+            *("gives", "MACs", "weights", "live bytes"),
+        ),
         rows,
-        names=frozenset(range(1, made_from + 2)),
-        numbers=frozenset({0, *range(made_from + 2, made_from + 5)}),
-        footer=("", *("" for _ in entry), "all", "", *totals, ""),
+        names=frozenset(range(1, gives + 1)),
+        numbers=frozenset({0, *range(gives + 1, gives + 4)}),
+        footer=("", *("" for _ in entry), "all", *("" for _ in runs_on), "", *totals, ""),
         several_lines=frozenset({made_from}),
     )
 
@@ -139,6 +151,11 @@ def _operators(metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
             "plan or compile the model file again"
         )
     return list(metadata["operators"])
+
+
+def _accelerators(operator: Mapping[str, Any]) -> list[str]:
+    """Return the names of the accelerators that run a statement; none for the CPU."""
+    return list(operator.get("accelerators", ()))
 
 
 def _tied(text: str) -> str:
@@ -233,6 +250,7 @@ def _row(metadata: Mapping[str, Any], index: int, operator: Mapping[str, Any]) -
         _number(operator.get("stop")),
         _names(buffers["read"]),
         _names(buffers["written"]),
+        _names(_accelerators(operator)),
     ]
 
 

@@ -55,6 +55,14 @@ class TextTable:
     optional: Sequence[int] = ()
 
 
+def total_cell(counts: Sequence[int | None]) -> str:
+    """Return the total of a column, or what it is at least if some counts are unknown."""
+    known = [count for count in counts if count is not None]
+    if len(known) == len(counts):
+        return str(sum(known))
+    return f"at least {sum(known)}" if known else ""
+
+
 def printed_text(show: Callable[[Console], object]) -> str:
     """Return the text that `show` prints to a file."""
     text = io.StringIO()

@@ -110,7 +110,33 @@ def test_csv():
         "stop": "3",
         "read": "a",
         "written": "b",
+        "accelerators": "",
     }
+
+
+ON_ACCELERATOR = {**operator("main", [1], 9), "accelerators": ["npu"]}
+
+
+def test_a_column_names_the_targets_if_accelerators_run_operators():
+    lines = table({**METADATA, "operators": [operator("main", [0], 40), ON_ACCELERATOR]})
+    assert "operator of the model runs on gives MACs weights live bytes" in lines
+    assert "0 0 =CONV\\x1b[2J c 25x5x64 7 5 41*" in lines
+    assert "1 1 ADD npu 25x5x64 7 5 10" in lines
+    assert "all 14 10" in lines
+    assert not any("runs on" in line for line in table(METADATA))
+
+
+def test_accelerators_in_csv():
+    (row,) = csv.DictReader(io.StringIO(operators_csv({**METADATA, "operators": [ON_ACCELERATOR]})))
+    assert row["accelerators"] == "npu"
+
+
+def test_a_total_of_unknown_counts_is_a_lower_bound():
+    unknown = {key: value for key, value in ON_ACCELERATOR.items() if key != "macs"}
+    assert "all at least 7 10" in table(
+        {**METADATA, "operators": [operator("main", [0], 40), unknown]}
+    )
+    assert "all 5" in table({**METADATA, "operators": [unknown]})
 
 
 def test_operators_of_several_subgraphs():

@@ -14,6 +14,7 @@ from usmp.analysis.operator_statements import operator_statements
 from usmp.codegen.interface.entry_facts import pool_parameters
 from usmp.objects import ConstantPoolInfo
 from usmp.objects.attributes.operator_attributes import (
+    ACCELERATOR_FUNCTION_ATTR,
     OPERATOR_SHAPES_ATTR,
     SEGMENT_ATTR,
     SHARED_FUNCTION_ATTR,
@@ -23,6 +24,7 @@ from usmp.objects.extent import size_expression
 from usmp.objects.operator_step import OperatorStep
 from usmp.objects.schedule import SCHEDULE_ATTR, Schedule
 from usmp.objects.symbolic_size import symbolic_sizes
+from usmp.ops.accelerator_function import AcceleratorFunction
 from usmp.ops.operator_steps import steps_of
 from usmp.plain.size_expression import shape_at, sizes_in
 from usmp.support.model_operators import is_quantizer
@@ -73,6 +75,8 @@ class EmittedCall:
         the operators of the model file that the call computes, in file order, quantizers last.
     label
         what the call does if the compiler has inserted it, such as "copy of x"; or "".
+    accelerator_functions
+        the functions of accelerators among the called PrimFuncs, in order.
     """
 
     entry: str
@@ -84,6 +88,12 @@ class EmittedCall:
     segments: list[Mapping[str, Any]] = field(default_factory=list)
     model_operators: tuple[ModelOperator, ...] = ()
     label: str = ""
+    accelerator_functions: Sequence[AcceleratorFunction] = ()
+
+    @property
+    def accelerators(self) -> list[str]:
+        """The names of the accelerators that run it, in order."""
+        return list(dict.fromkeys(str(f.accelerator) for f in self.accelerator_functions))
 
     @property
     def macs(self) -> int | None:
@@ -96,6 +106,8 @@ class EmittedCall:
         known: dict[str, Any] = {} if self.macs is None else {"macs": self.macs}
         if self.label:
             known["label"] = self.label
+        if self.accelerators:
+            known["accelerators"] = self.accelerators
         if self.schedules:
             known["schedules"] = [schedule.as_json() for schedule in self.schedules]
         if self.segments:
@@ -141,6 +153,7 @@ def _emitted_call(mod: IRModule, main: FunctionFacts, entry: str, calls: list[Ca
         if isinstance(pool.pool_info, ConstantPoolInfo)
     }
     largest = {str(s.name): s.noted_value for s in symbolic_sizes(main.func)}
+    functions: list[AcceleratorFunction] = []
     for call in calls:
         called = main.calls.resolve(call)
         assert called is not None
@@ -151,6 +164,8 @@ def _emitted_call(mod: IRModule, main: FunctionFacts, entry: str, calls: list[Ca
         emitted.schedules.extend([] if schedule is None else [schedule])
         segment = SEGMENT_ATTR.of(callee.func)
         emitted.segments.extend([] if segment is None else [segment])
+        function = ACCELERATOR_FUNCTION_ATTR.of(callee.func)
+        functions.extend([] if function is None else [function])
         shapes = _shapes(mod, callee.func, largest)
         arguments = zip(callee.func.params, main.calls.passed(called), strict=False)
         for index, (param, argument) in enumerate(arguments):
@@ -160,6 +175,7 @@ def _emitted_call(mod: IRModule, main: FunctionFacts, entry: str, calls: list[Ca
             tensor = OperatorTensor(str(param.ty.element_type.dtype), shapes[param])
             is_written = index in callee.written_parameters
             (emitted.outputs if is_written else emitted.inputs).append(tensor)
+    emitted = replace(emitted, accelerator_functions=functions)
     labels = {label_in(call.span) for call in calls}
     # A copy that runs interleaved with operators is no statement of its own.
     return emitted if emitted.segments or len(labels) > 1 else replace(emitted, label=labels.pop())

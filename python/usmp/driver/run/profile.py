@@ -73,11 +73,13 @@ def print_profile(profile: Profile, console: Console | None = None) -> None:
     """
     from rich.console import Console
 
-    from usmp.report.text_tables import TextTable, print_table, print_text
+    from usmp.report.text_tables import TextTable, print_table, print_text, total_cell
     from usmp.support.text.plain_text import shown
 
     console = console or Console(highlight=False)
-    per_mac = _per_mac(profile.unit, profile.cost / profile.macs if profile.macs else None)
+    macs = [operator.macs for operator in profile.operators]
+    knows_cost = profile.macs and None not in macs
+    per_mac = _per_mac(profile.unit, profile.cost / profile.macs if knows_cost else None)
     unit = "time [us]" if profile.unit == "ns" else profile.unit
     # Archives of hand-written modules do not know operators of a model file.
     known = any(operator.model_operators for operator in profile.operators)
@@ -93,7 +95,7 @@ def print_profile(profile: Profile, console: Console | None = None) -> None:
         numbers=frozenset({0, *range(first + 4, first + 8)}),
         footer=(
             *("", "all", *("" for _ in range(first + 2))),
-            *(str(profile.macs), _cost(profile.unit, profile.cost), "", per_mac),
+            *(total_cell(macs), _cost(profile.unit, profile.cost), "", per_mac),
         ),
         one_line=frozenset(range(1, first + 2)),
         optional=(first + 2, first + 3, first + 1, *((first,) if known else ()), first + 7),

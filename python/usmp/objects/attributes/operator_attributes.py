@@ -25,7 +25,8 @@ OPERATORS_ATTR: Attribute[Sequence[Sequence[Mapping[str, Any]]]] = Attribute(
 OPERATOR_STEPS_ATTR: Attribute[Sequence[OperatorStep]] = Attribute(
     "operator_steps",
     _OPERATOR,
-    "from fusion on, an `OperatorStep` for each of the operators that it computes, in order",
+    "from fusion on, and always if an accelerator runs it, an `OperatorStep` for each of the "
+    "operators that it computes, in order",
     lambda steps: tuple(OperatorStep.from_json(step) for step in steps),
     lambda steps: [step.as_json() for step in steps],
 )

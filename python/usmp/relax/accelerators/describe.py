@@ -12,7 +12,10 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, GlobalVar, IRModule
 
+from usmp.objects.operator_step import OperatorStep
 from usmp.ops.accelerator_function import AcceleratorOperator, AcceleratorParameter
+from usmp.ops.macs import macs_of
+from usmp.ops.operator_steps import steps_of
 from usmp.ops.quantized.rescaling.weighted_constants import CONSTANTS
 from usmp.ops.records.products import WeightedOp
 from usmp.relax.accelerators.patterns import WORKSPACE_SIZE_ATTR, record_of
@@ -32,6 +35,8 @@ class Partition:
     ----------
     constants
         name -> value, in order of first use.
+    steps
+        its operators, for reports.
     composites
         names of the patterns that matched its operators.
     other_operators
@@ -44,6 +49,7 @@ class Partition:
     outputs: list[AcceleratorParameter] = field(default_factory=list)
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     operators: list[AcceleratorOperator] = field(default_factory=list)
+    steps: list[OperatorStep] = field(default_factory=list)
     composites: list[str] = field(default_factory=list)
     other_operators: int = 0
     workspace_bytes: int = 0
@@ -147,7 +153,9 @@ class _Reader:
         if call.op.name == "relax.call_tir":
             return self._operator_prim_func(call)
         arguments = [name for argument in call.args for name in _flatten(self._value(argument))]
-        return self._emit(call.op.name.removeprefix("relax."), arguments, call, attributes_of(call))
+        name = call.op.name.removeprefix("relax.")
+        self.partition.steps.append(OperatorStep(name, _macs_of(call)))
+        return self._emit(name, arguments, call, attributes_of(call))
 
     def _callee(self, call: Call) -> relax.Function | None:
         """Return the called Relax function, or None."""
@@ -160,6 +168,7 @@ class _Reader:
     def _operator_prim_func(self, call: Call) -> Value:
         """Add the operator of a PrimFunc; with a record, under its kind and with quantization."""
         record = record_of(call, self.mod)
+        self.partition.steps += steps_of(self.mod[call.args[0]], str(call.args[0].name_hint))
         operands = call.args[1].fields
         tensors = [self._value(e) for e in operands if not isinstance(e, GenericConst)]
         constants = [e.value.numpy() for e in operands if isinstance(e, GenericConst)]
@@ -222,6 +231,24 @@ def attributes_of(call: Call) -> dict[str, Any]:
     info = getattr(type(call.attrs), "__tvm_ffi_type_info__", None)
     values = {f.name: _plain(getattr(call.attrs, f.name)) for f in (info.fields if info else ())}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _macs_of(call: Call) -> int | None:
+    """Return the multiply-accumulates of TVM's legalization of a Relax operator; None if it has
+    none."""
+    legalize = call.op.get_attr("FLegalize")
+    if legalize is None:
+        return None
+    builder = relax.BlockBuilder()
+    try:
+        with builder.testing_scope([]):
+            legalize(builder, call)
+    except Exception:
+        # Legalizations raise errors of many types, but the accelerator does not need them.
+        return None
+    counts = [macs_of(f) for f in builder.get().functions.values() if isinstance(f, tirx.PrimFunc)]
+    known = [count for count in counts if count is not None]
+    return sum(known) if counts and len(known) == len(counts) else None
 
 
 def _plain(value: Any) -> Any:

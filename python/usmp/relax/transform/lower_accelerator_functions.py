@@ -15,11 +15,13 @@ from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
 from usmp.objects.attributes.operator_attributes import (
     ACCELERATOR_FUNCTION_ATTR,
     EXTERN_KERNELS_ATTR,
+    OPERATOR_STEPS_ATTR,
     OPERATORS_ATTR,
 )
 from usmp.objects.extern_kernel import with_kernels
 from usmp.objects.target.targets import accelerator_target
 from usmp.ops.accelerator_function import AcceleratorFunction, AcceleratorParameter
+from usmp.ops.control_flow import CONTROL_FLOW_ATTR
 from usmp.ops.emit import OPAQUE, RECORD_ATTRIBUTES
 from usmp.passes import ModulePass
 from usmp.relax.accelerators.describe import Partition, describe_partition
@@ -61,8 +63,11 @@ class LowerAcceleratorFunctions(ModulePass):
         a function only returns one of its inputs.
     """
 
-    reads = RECORD_ATTRIBUTES
-    writes = (CONSTANT_DATA_ATTR, OPERATORS_ATTR, EXTERN_KERNELS_ATTR, ACCELERATOR_FUNCTION_ATTR)
+    reads = (*RECORD_ATTRIBUTES, OPERATORS_ATTR, OPERATOR_STEPS_ATTR, CONTROL_FLOW_ATTR)
+    writes = (
+        *(CONSTANT_DATA_ATTR, OPERATORS_ATTR, OPERATOR_STEPS_ATTR, EXTERN_KERNELS_ATTR),
+        ACCELERATOR_FUNCTION_ATTR,
+    )
 
     def __init__(
         self, accelerators: Sequence[str] = (), symbol_prefix: str = "tvmgen_default"
@@ -187,6 +192,7 @@ def _prim_func(
             "target": accelerator_target(accelerator),
             "op_pattern": OPAQUE,
             **ACCELERATOR_FUNCTION_ATTR.entry(function),
+            **OPERATOR_STEPS_ATTR.entry(partition.steps),
         }
     )
 

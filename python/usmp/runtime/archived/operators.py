@@ -76,6 +76,7 @@ def _check_described(operator: Mapping[str, Any], where: str) -> None:
     read_value(operator, "entry", is_text, where)
     read_value(operator, "functions", is_list_of(is_text), where)
     read_value({"label": "", **operator}, "label", is_text, where)
+    read_value({"accelerators": [], **operator}, "accelerators", is_list_of(is_text), where)
     for step in read_value(operator, "steps", is_list_of(_is_object), where):
         read_value(step, "kind", is_text, where)
     if "macs" in operator:

@@ -103,6 +103,22 @@ def test_the_metadata_has_what_a_program_needs_to_write_the_functions():
 
 
 @pytest.mark.slow
+def test_the_metadata_says_what_an_operator_on_an_accelerator_takes_and_computes():
+    operators = attention().metadata["modules"]["default"]["operators"]
+    assert [operator["accelerators"] for operator in operators if "accelerators" in operator] == [
+        ["accel"]
+    ] * 3
+    first = next(operator for operator in operators if "accelerators" in operator)
+    assert first["functions"] == ["call_accel_main_0"]
+    assert (first["macs"], first["steps"]) == (16 * 64, [{"kind": "matmul", "macs": 16 * 64}])
+    assert first["inputs"] == [{"dtype": "float32", "shape": [1, 16]}]
+    assert first["outputs"] == [{"dtype": "float32", "shape": [1, 64]}]
+    # The accelerator only reads its constants.
+    assert "constant0" in first["buffers"]["read"]
+    assert not [name for name in first["buffers"]["written"] if name.startswith("constant")]
+
+
+@pytest.mark.slow
 def test_without_accelerators_the_metadata_says_nothing_of_them():
     module = attention("c").metadata["modules"]["default"]
     assert module["target"] == ["c"]

@@ -13,13 +13,19 @@ from support.accelerator_models import CONV2D, MATMUL, Two, registered
 from support.relax_models import PARAMS, Attention
 from usmp import UnsupportedModelError, import_model
 from usmp.objects.attributes.annotations import CONSTANT_DATA_ATTR
-from usmp.objects.attributes.operator_attributes import ACCELERATOR_FUNCTION_ATTR
+from usmp.objects.attributes.operator_attributes import (
+    ACCELERATOR_FUNCTION_ATTR,
+    OPERATOR_SHAPES_ATTR,
+    OPERATOR_STEPS_ATTR,
+)
+from usmp.objects.operator_step import OperatorStep
 from usmp.objects.target.targets import accelerator_of
 from usmp.ops.accelerator_function import AcceleratorFunction
 from usmp.ops.records import operator_of, operators_of
 from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.passes import apply_passes
 from usmp.relax.bind_params import bind_params
+from usmp.relax.transform.fusion.describe_operators import DescribeOperators
 from usmp.relax.transform.lower_accelerator_functions import LowerAcceleratorFunctions
 from usmp.relax.transform.partition_for_accelerators import PartitionForAccelerators
 
@@ -62,6 +68,18 @@ def test_a_function_of_the_user():
     assert dict(function.operators[1].attributes) == {"axis": 1}
 
 
+def test_its_operators_and_shapes_are_described_for_reports():
+    func = apply_passes(DescribeOperators(), lower(Two, "my-npu"))["call_my_npu_main_0"]
+    kinds = ("add", "nn.softmax", "reshape")
+    assert OPERATOR_STEPS_ATTR.of(func) == tuple(OperatorStep(kind, 0) for kind in kinds)
+    assert OPERATOR_SHAPES_ATTR.of(func) == {
+        "input0": [2, 3],
+        "input1": [3],
+        "output0": [2, 3],
+        "output1": [6],
+    }
+
+
 def test_its_prim_func_is_called_in_its_place():
     mod = lower(Two, "my-npu")
     assert {v.name_hint for v in mod.functions} == {"main", "call_my_npu_main_0"}
@@ -97,6 +115,8 @@ def test_constants_and_workspace_are_its_own(digits_model):
     assert [CONSTANT_DATA_ATTR.name in s.annotations for s in allocated] == [True] * 4 + [False]
     assert [param.name for param in func.params] == ["input", "output"]
     assert accesses(func) == [1, 1, 1, 1, 1, 2, 3]
+    steps = OPERATOR_STEPS_ATTR.of(func)
+    assert steps == (OperatorStep("conv2d", 9216, (3, 3), (1, 1), (1, 1)),)
     assert parameters(told(mod, "call_accel_main_0")) == [
         ("input", "input", "int8", [1, 8, 8, 1]),
         ("weight", "constant", "int8", [16, 3, 3, 1]),

@@ -51,6 +51,7 @@ def test_what_is_built_is_read(metadata):
         (lambda m: m["operators"][0].update(model_operators=[99]), "model_operators"),
         (lambda m: m["operators"][0].update(live_bytes=True), "live_bytes"),
         (lambda m: m["operators"][0].update(steps=[{}]), "kind"),
+        (lambda m: m["operators"][0].update(accelerators=[1]), "accelerators"),
         (lambda m: m["operators"][0].pop("entry"), "entry"),
         (lambda m: m["operators"][0].update(stop=-1), "stop"),
         (lambda m: m["operators"][0].pop("start"), "start"),

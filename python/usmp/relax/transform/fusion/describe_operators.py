@@ -43,6 +43,12 @@ class DescribeOperators(ModulePass):
 
 
 def _with_shapes(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    accelerator = ACCELERATOR_FUNCTION_ATTR.of(func)
+    if accelerator is not None:
+        # The parameters of the PrimFunc are pointers.
+        tensors = [p for p in accelerator.parameters if p.role in ("input", "output")]
+        shapes = {str(p.name): [int(extent) for extent in p.shape] for p in tensors}
+        return OPERATOR_SHAPES_ATTR.put(func, shapes)
     shapes = {
         str(param.name): [int(extent) for extent in param.shape]
         for param in func.params
