@@ -101,6 +101,12 @@ class Interface:
         """The members of the struct of devices: the accelerators with functions."""
         return device_names(self.accelerator_functions)
 
+    def failing_accelerators(self, entry: EntryInterface) -> list[str]:
+        """Return the names of the accelerators with a function that may end a run of an entry."""
+        own = [operator for operator in self.operators if operator.entry == entry.name]
+        functions = [function for operator in own for function in operator.accelerator_functions]
+        return sorted({str(function.accelerator) for function in functions if function.can_fail})
+
     @property
     def takes_arena(self) -> bool:
         """Whether an entry allocates in an arena."""

@@ -24,7 +24,8 @@ _WRITE_INPUTS = {
 
 def run_comment(interface: Interface, entry: EntryInterface) -> list[str]:
     """Return the lines of the comment on the run function of an entry."""
-    first, *more = _callback_statuses(entry) if entry.by_rows else _size_status(interface, entry)
+    statuses = _callback_statuses if entry.by_rows else _size_status
+    first, *more = statuses(interface, entry)
     sentences = [
         [f"Run {interface.described(entry)}; returns 0{first}", *more],
         *_pool_status(interface, entry),
@@ -41,20 +42,31 @@ def run_comment(interface: Interface, entry: EntryInterface) -> list[str]:
     return [line for sentence in sentences for line in sentence]
 
 
-def _callback_statuses(entry: EntryInterface) -> list[str]:
+def _callback_statuses(interface: Interface, entry: EntryInterface) -> list[str]:
     """Describe the statuses of a run with callbacks, besides 0."""
+    functions = "".join(f" or {text}" for text in _failing_functions(interface, entry))
     return [
         f", {MISSING_CALLBACK} if a callback is NULL,",
-        "or the other status that a callback returned",
+        f"or the other status that a callback{functions} returned",
     ]
 
 
 def _size_status(interface: Interface, entry: EntryInterface) -> list[str]:
     """Describe the statuses of a run with symbolic sizes, besides 0."""
+    returned = [f"what {text} returned" for text in _failing_functions(interface, entry)]
     if not entry.sizes:
-        return [""]
+        return ["".join(f", or {text}" for text in returned)]
     macro = f"{interface.macro_prefix}_{ERROR_SIZE_MACRO}"
-    return [f", or {macro} if a", "size is out of its range, and then nothing was written"]
+    return [
+        "".join(f", {text}" for text in returned) + f", or {macro} if a",
+        "size is out of its range, and then nothing was written",
+    ]
+
+
+def _failing_functions(interface: Interface, entry: EntryInterface) -> list[str]:
+    """Return text for the functions of accelerators that may end a run; empty without any."""
+    names = interface.failing_accelerators(entry)
+    return [f"a function of {' or '.join(names)}"] if names else []
 
 
 def _pool_status(interface: Interface, entry: EntryInterface) -> list[list[str]]:

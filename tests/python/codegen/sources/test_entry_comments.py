@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 
 from support.interface_views import entry, placed, tensor, workspace
+from usmp.codegen.interface.emitted_calls import EmittedCall
 from usmp.codegen.interface.entry_facts import UsedState
 from usmp.codegen.interface.module_interface import Interface
 from usmp.codegen.sources.entry_comments import run_comment
 from usmp.objects import BufferInfoKind, PlacedBuffer
 from usmp.objects.input_window import InputWindow
+from usmp.ops.accelerator_function import AcceleratorFunction
 from usmp.plain.entry_size import EntrySize
 
 ROWS, ROWS_OUT = tensor("x", is_by_rows=True), tensor("y", is_by_rows=True)
@@ -53,6 +55,30 @@ def test_statuses_of_callbacks_or_sizes_are_said():
     assert "takes nothing else" not in sized
     in_workspace = comment(of([placed("x")], sizes=[SEQ]))
     assert "others. It takes nothing else from the struct" in in_workspace
+
+
+def calls(accelerator, can_fail=True, entry="main"):
+    """A statement that calls a function of an accelerator."""
+    function = AcceleratorFunction("f", accelerator, "", [], [], can_fail)
+    return EmittedCall(entry, ["g"], [], [], [], accelerator_functions=[function])
+
+
+def test_statuses_of_accelerators_that_can_fail_are_said():
+    plain = 'Run TVM module "default"; returns 0'
+    never = [calls("npu", can_fail=False), calls("npu", entry="other")]
+    assert comment(operators=never) == plain
+    one = [*never, calls("npu"), calls("npu")]
+    assert comment(operators=one) == f"{plain}, or what a function of npu returned"
+    two = [*one, calls("dsp")]
+    assert comment(operators=two) == f"{plain}, or what a function of dsp or npu returned"
+    assert (
+        "returns 0, -1 if a callback is NULL, or the other status that a callback or a function of "
+        "npu returned" in comment(of([ROWS]), operators=one)
+    )
+    assert (
+        "returns 0, what a function of npu returned, or TVMGEN_DEFAULT_ERROR_SIZE if a size is out "
+        "of" in comment(of([tensor("x")], sizes=[SEQ]), operators=one)
+    )
 
 
 def test_a_pool_at_another_address_is_an_error():
