@@ -107,6 +107,11 @@ def test_windows_start_as_if_all_rows_had_been_zero_points():
             ["x:hop=1"],
             'input "x": the whole window of 12 rows is needed by reduce_max, so that nothing',
         ),
+        (
+            lambda n, x: [n.emit(relax.op.max(n.emit(relax.op.astype(x, "float32")), axis=1))],
+            ["x:hop=1"],
+            'input "x": max computes in float, and only results of quantized operators are kept',
+        ),
         # What computes each row from one saves nothing.
         (
             lambda n, x: [n.greatest(n.emit(relax.op.negative(x)))],
