@@ -154,8 +154,9 @@ def test_a_note_is_told_once(tvmc, small_model):
 
 def test_an_option_without_quotes(refused, small_model):
     message = refused("compile", small_model, "--target=c", "-keys=cpu", "-model=host")
-    assert message.startswith(
-        "unrecognized arguments: -keys=cpu -model=host. Write it in --target, "
+    assert message == (
+        "unrecognized arguments: -keys=cpu -model=host. Write it within the quotes of --target, as "
+        '--target="c -keys=cpu -model=host". See tvmc --help'
     )
     message = refused("compile", small_model, "--target-foo-mcpu=x")
     assert message.startswith("unknown option --target-foo-mcpu=x. Did you mean ")

@@ -20,10 +20,12 @@ _NAMES = {
     *TARGET_OPTIONS["llvm"],
     *(row.name.removeprefix("-") for rows in TARGET_OPTION_ROWS.values() for row in rows),
 }
-_OF_A_TARGET = re.compile(
-    rf"unrecognized arguments:.* -(?P<name>{'|'.join(sorted(_NAMES))})=(?P<value>\S*)"
-)
-"""Error about an option that a shell split from its target because quotes are missing."""
+_NAMES_OF_C = {
+    *TARGET_OPTIONS["c"],
+    *(row.name.removeprefix("-") for row in TARGET_OPTION_ROWS["c"]),
+}
+_OF_A_TARGET = re.compile(rf"(?<= )-({'|'.join(sorted(_NAMES))})=\S*")
+"""An option that a shell split from its target because quotes are missing."""
 
 HELP_DESTINATIONS = ("help", "help_all")
 """Destinations of the options that print the help and end."""
@@ -118,9 +120,10 @@ class Parser(argparse.ArgumentParser):
                 action.help = Rare(action.help)
 
     def error(self, message: str) -> NoReturn:
-        if option := _OF_A_TARGET.search(message):
-            kind = "c" if option["name"] in TARGET_OPTIONS["c"] else "llvm"
-            target = f"{kind} -{option['name']}={option['value']}"
+        options = list(_OF_A_TARGET.finditer(message))
+        if options and message.startswith("unrecognized arguments:"):
+            kind = "c" if all(option[1] in _NAMES_OF_C for option in options) else "llvm"
+            target = " ".join((kind, *(option[0] for option in options)))
             message += f'. Write it within the quotes of --target, as --target="{target}"'
         raise UsageError(f"{message}. See {self.prog} --help")
 

@@ -310,7 +310,9 @@ def test_another_kind_of_file(content):
 def test_saved_weights_are_no_program():
     file = io.BytesIO()
     torch.save(seeded(Perceptron).state_dict(), file)
-    assert message_of(file.getvalue()).startswith("not a program that torch.export.save wrote")
+    assert message_of(file.getvalue()).startswith(
+        "a file of torch.save, which is no program; export "
+    )
 
 
 @pytest.mark.slow
