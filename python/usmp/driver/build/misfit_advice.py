@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -17,11 +18,12 @@ def misfit_advice(options: argparse.Namespace) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        # Import late, because the class needs TVM.
-        from usmp.algorithms import DoesNotFitError
+        # An error before TVM is loaded is another one, and should not load TVM.
+        if "usmp.algorithms" in sys.modules:
+            from usmp.algorithms import DoesNotFitError
 
-        if isinstance(error, DoesNotFitError):
-            error.advice = _advice(options)
+            if isinstance(error, DoesNotFitError):
+                error.advice = _advice(options)
         raise
 
 
