@@ -6,6 +6,7 @@ import argparse
 import errno
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,6 +70,11 @@ def chosen_format(
     """Return the output format, from `--format` or from the ending of `--output`."""
     by_ending = endings.get(Path(options.output or "").suffix.lower(), default)
     return str(options.format or by_ending)
+
+
+def is_read_on_terminal(options: argparse.Namespace) -> bool:
+    """Return whether the result is shown to a reader, so that stderr need not repeat its reason."""
+    return options.output is None and options.format != "json" and sys.stdout.isatty()
 
 
 def print_or_write(path: str | None, content: str | Show, is_last: bool = True) -> None:

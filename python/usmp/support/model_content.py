@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 _ZIP = b"PK\x03\x04"
-_ONNX_VERSION, _LARGEST_ONNX_VERSION = 8, 31
-"""Protobuf's tag of the first field of an ONNX model, its version, and a bound of that."""
+_ONNX_TAG, _LARGEST_ONNX_VERSION = 8, 31
+"""Protobuf's tag of the version, with which an ONNX model begins, and a bound of the version."""
 
 
 def format_of_content(content: bytes) -> str:
@@ -14,5 +14,5 @@ def format_of_content(content: bytes) -> str:
         return ".tflite"
     if content.startswith(_ZIP):
         return ".pt2"
-    is_onnx = len(content) > 1 and content[0] == _ONNX_VERSION
+    is_onnx = len(content) > 1 and content[0] == _ONNX_TAG
     return ".onnx" if is_onnx and 0 < content[1] <= _LARGEST_ONNX_VERSION else ""

@@ -45,6 +45,7 @@ from usmp.relax.windows.keep_windows import (
 )
 from usmp.relax.windows.slides import Slide, Slides, input_slide, kept_rows, slides_of
 from usmp.support.text.known_names import unknown_name
+from usmp.tir.dtypes import is_float
 from usmp.tir.nodes import nodes_of
 from usmp.tir.op_names import op_name
 
@@ -197,7 +198,7 @@ def _check_useful(slides: Slides, inputs: Mapping[Var, Slide]) -> None:
         values = [value for var in slides.slides if var in derived for value in slides.wholes[var]]
         calls = [value for value in values if isinstance(value, Call)]
         called = dict.fromkeys(map(call_title, calls))
-        if any(isinstance(v.ty, relax.TensorType) and "float" in str(v.ty.dtype) for v in calls):
+        if any(isinstance(v.ty, relax.TensorType) and is_float(str(v.ty.dtype)) for v in calls):
             raise ValueError(
                 f'input "{param.name}": {" and ".join(called)} computes in float, and only results '
                 "of quantized operators are kept; quantize the model, or leave the hop out of "

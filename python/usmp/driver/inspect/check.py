@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -15,7 +14,7 @@ from usmp.driver.inspect.check_places import Place, add_place_options, is_within
 from usmp.driver.inspect.diff import ENDINGS, FORMATS
 from usmp.driver.options.build_options import RARE_IN_PLANS, add_build_options
 from usmp.driver.options.model_files import check_is_none_of, check_model_files, note_one_program
-from usmp.driver.output import Show, chosen_format, print_or_write
+from usmp.driver.output import Show, chosen_format, is_read_on_terminal, print_or_write
 from usmp.driver.status import NOT_WITHIN
 from usmp.driver.terminal.help import add_command
 from usmp.driver.terminal.progress import ProgressCallback, add_quiet_option, stages
@@ -104,7 +103,7 @@ def check_fit(options: argparse.Namespace) -> int:
         if not (does_fit or options.no_suggestions or builds.is_archive):
             verdicts = _with_suggestions(options, builds, stage, all_places, verdicts)
     _show(options, verdicts, does_fit)
-    if not does_fit and not (options.output is None and sys.stdout.isatty()):
+    if not does_fit and not is_read_on_terminal(options):
         _tell_misfits(options, verdicts)
     return 0 if does_fit else NOT_WITHIN
 

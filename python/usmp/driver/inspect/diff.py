@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.inspect.growth import checked_limits, growth_limit, growth_sentence
 from usmp.driver.inspect.plan_files import PlannedModule, matching_modules, read_plans
-from usmp.driver.output import Show, check_output, chosen_format, print_or_write
+from usmp.driver.output import (
+    Show,
+    check_output,
+    chosen_format,
+    is_read_on_terminal,
+    print_or_write,
+)
 from usmp.driver.status import NOT_WITHIN
 from usmp.driver.terminal.help import add_command
 from usmp.driver.terminal.progress import add_quiet_option, stages
@@ -83,8 +88,7 @@ def diff_plans(options: argparse.Namespace) -> int:
     unmatched = _unmatched(before, after, matched) if options.module_name is None else ([], [])
     _show(options, diffs, unmatched, limits)
     exceeded = [result for result in limits if result["exceeded"]]
-    is_seen = options.output is None and options.format in (None, "table") and sys.stdout.isatty()
-    for result in [] if is_seen else exceeded:
+    for result in [] if is_read_on_terminal(options) else exceeded:
         print(f"tvmc: {growth_sentence(result)}", file=options.stderr)
     return NOT_WITHIN if exceeded else 0
 

@@ -16,14 +16,11 @@ from usmp.support.text.known_names import unknown_name
 from usmp.support.text.plain_text import shown
 from usmp.tvm018 import TARGET_OPTION_ROWS
 
-_NAMES = {
-    *TARGET_OPTIONS["llvm"],
-    *(row.name.removeprefix("-") for rows in TARGET_OPTION_ROWS.values() for row in rows),
+_NAMES_OF = {
+    kind: {*TARGET_OPTIONS.get(kind, ()), *(row.name.removeprefix("-") for row in rows)}
+    for kind, rows in TARGET_OPTION_ROWS.items()
 }
-_NAMES_OF_C = {
-    *TARGET_OPTIONS["c"],
-    *(row.name.removeprefix("-") for row in TARGET_OPTION_ROWS["c"]),
-}
+_NAMES = set[str]().union(*_NAMES_OF.values())
 _OF_A_TARGET = re.compile(rf"(?<= )-({'|'.join(sorted(_NAMES))})=\S*")
 """An option that a shell split from its target because quotes are missing."""
 
@@ -122,7 +119,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         options = list(_OF_A_TARGET.finditer(message))
         if options and message.startswith("unrecognized arguments:"):
-            kind = "c" if all(option[1] in _NAMES_OF_C for option in options) else "llvm"
+            kind = "c" if all(option[1] in _NAMES_OF["c"] for option in options) else "llvm"
             target = " ".join((kind, *(option[0] for option in options)))
             message += f'. Write it within the quotes of --target, as --target="{target}"'
         raise UsageError(f"{message}. See {self.prog} --help")

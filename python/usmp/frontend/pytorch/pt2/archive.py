@@ -22,7 +22,6 @@ def read_members(content: bytes) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
-            _check_format({_without_folder(entry.filename) for entry in entries})
             _check_entries(entries, len(content))
             return {_without_folder(entry.filename): archive.read(entry) for entry in entries}
     except UnsupportedModelError:
@@ -52,6 +51,7 @@ def _without_folder(name: str) -> str:
 
 def _check_entries(entries: list[zipfile.ZipInfo], size: int) -> None:
     names = [_without_folder(entry.filename) for entry in entries]
+    _check_format(names)
     folders = {entry.filename.partition("/")[0] for entry in entries}
     if len(folders) != 1 or len(set(names)) != len(names):
         raise damaged("its members are not in one folder, or one of them is there twice")
