@@ -119,6 +119,10 @@ def test_auto_names_the_buffers_that_do_not_fit_together(refused, tvmc, convolut
             "Options with which it fits, if any: tvmc check 'a b.tflite' --boards=mps2-an386",
         ),
         (
+            "--board=mps2-an386 --state-pool=a",
+            "Options that need less memory: tvmc explain 'a b.tflite' --board=mps2-an386",
+        ),
+        (
             "--board=mps2-an386 --workspace-pools=a --state-layout=states.json",
             "Options that need less memory: tvmc explain 'a b.tflite' --board=mps2-an386",
         ),

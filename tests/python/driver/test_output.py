@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import resource
 import subprocess
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -17,7 +19,7 @@ from support.children import ended as streams_of
 from support.commands import message_of
 from usmp.codegen.write_file import write_file
 from usmp.driver.errors import UsageError
-from usmp.driver.output import check_output
+from usmp.driver.output import check_output, is_read_on_terminal
 
 OLD = "what was there before"
 IS_ROOT = os.geteuid() == 0
@@ -180,3 +182,18 @@ def test_stdout_by_its_name(buffers):
     status, stdout, stderr = ended(plan(buffers, "/dev/stdout"))
     assert (status, stderr) == (0, "")
     assert "200 buffers" in stdout
+
+
+@pytest.mark.parametrize(
+    ("output", "format", "is_terminal", "is_read"),
+    [
+        (None, None, True, True),
+        (None, "markdown", True, True),
+        (None, "json", True, False),
+        ("file", None, True, False),
+        (None, None, False, False),
+    ],
+)
+def test_readers_of_a_terminal(monkeypatch, output, format, is_terminal, is_read):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+    assert is_read_on_terminal(argparse.Namespace(output=output, format=format)) == is_read

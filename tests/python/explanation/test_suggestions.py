@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import tvm
 
@@ -9,7 +11,7 @@ import usmp
 from support.quantized_models.masks import image_to_mask
 from support.small_digits import small_convolutions, small_digits
 from usmp.explanation.suggestions import Suggestion, _pairs, suggestions
-from usmp.explanation.trials import Trial
+from usmp.explanation.trials import AS_IT_IS, Trial
 from usmp.exploration.result import BUILT, REFUSED, Result
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.planning.session import planning_session
@@ -87,3 +89,12 @@ def test_rows_of_one_of_several_entries_are_planned():
     alone, inside = found["--stream-input one.t0"], found["--workspace-io"]
     pair = found["--workspace-io --stream-input one.t0"]
     assert pair.ram_bytes < min(alone.ram_bytes, inside.ram_bytes)
+
+
+@pytest.mark.parametrize(("known", "instructions"), [(2, 900), (1, None), (0, None)])
+def test_instructions_of_fewer_than_half_of_the_operators_are_left_out(known, instructions):
+    result = Result(BUILT, instructions=900, operators=4, estimated_operators=known)
+    suggestion = Suggestion(AS_IT_IS, result)
+    assert suggestion.figures()["instructions"] == instructions
+    measured = replace(suggestion, measured_instructions=7)
+    assert measured.figures()["instructions"] == 7
